@@ -3,7 +3,7 @@
 
 use quorate_fuzz::{settles, within};
 use quorate_graph::{Hash, Network};
-use quorate_session::{Approved, testing::sharings};
+use quorate_session::{Approved, readers::sharings};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let read = |bytes: &[u8]| Some(std::str::from_utf8(bytes).ok()?.parse::<Hash>().ok()?.to_string());

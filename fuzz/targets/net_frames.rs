@@ -3,7 +3,7 @@
 
 use quorate_fuzz::{Parts, within};
 use quorate_net::MAX_FRAME;
-use quorate_net::testing::cut;
+use quorate_net::readers::cut;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut parts = Parts(bytes);

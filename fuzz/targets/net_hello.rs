@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    quorate_fuzz::settles(bytes, 0, |bytes| quorate_net::testing::hello(bytes.first_chunk()?));
+    quorate_fuzz::settles(bytes, 0, |bytes| quorate_net::readers::hello(bytes.first_chunk()?));
 });

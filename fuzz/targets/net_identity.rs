@@ -2,7 +2,7 @@
 #![no_main]
 
 use quorate_fuzz::{Parts, within};
-use quorate_net::testing::{fingerprint, pinned};
+use quorate_net::readers::{fingerprint, pinned};
 
 /// Returns a file of this kind with these contents.
 fn enveloped(kind: &str, contents: &[u8]) -> Vec<u8> {

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use quorate_fuzz::{Parts, within};
-use quorate_net::testing::Ends;
+use quorate_net::readers::Ends;
 
 static ENDS: LazyLock<Ends> = LazyLock::new(Ends::new);
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use quorate_fuzz::{Parts, within};
-use quorate_ot::testing::{base_receiver_message, base_sender_message};
+use quorate_ot::readers::{base_receiver_message, base_sender_message};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut parts = Parts(bytes);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use quorate_fuzz::{Parts, within};
-use quorate_ot::testing::{trees, trees_message};
+use quorate_ot::readers::{trees, trees_message};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut parts = Parts(bytes);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use quorate_fuzz::within;
-use quorate_session::testing::config;
+use quorate_session::readers::config;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Ok(config) = within((1 << 18) + 512 * text.len(), || config(text)) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use quorate_fuzz::{Parts, within};
-use quorate_session::testing::note;
+use quorate_session::readers::note;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut parts = Parts(bytes);

@@ -43,6 +43,8 @@ mod shuffle;
 mod stock;
 mod summands;
 mod tables;
+#[cfg(feature = "testing")]
+mod testing;
 mod tree;
 mod yao;
 

@@ -115,13 +115,6 @@ impl Aby {
     }
 }
 
-#[cfg(feature = "testing")]
-impl quorate_gadgets::testing::Tested for Aby {
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::setup(ctx).await
-    }
-}
-
 /// Returns the public name of a session, a hash of its hash: the contributions are secret from everyone else.
 fn public_id(session: &SessionId) -> SessionId {
     SessionId::from_contributions(&[*session.as_bytes()])

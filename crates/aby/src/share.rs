@@ -10,18 +10,6 @@ use quorate_ring::Module;
 pub struct Share<M: Module>(pub(crate) M);
 
 impl<M: Module> Share<M> {
-    /// **Insecure**: returns the share, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_share(&self) -> &M {
-        &self.0
-    }
-
-    /// **Insecure**: returns a share that the caller chose, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_from(share: M) -> Self {
-        Share(share)
-    }
-
     /// Applies a linear map.
     pub(crate) fn map<N: Module>(&self, map: impl FnOnce(&M) -> N) -> Share<N> {
         Share(map(&self.0))

@@ -1,11 +1,7 @@
 //! Correlations: named by kind, made in bulk before the inputs are known, or on demand.
 
-#[cfg(any(test, feature = "testing"))]
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-#[cfg(any(test, feature = "testing"))]
-use quorate_engine::Demand;
 use quorate_engine::{Ctx, Error, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
@@ -179,21 +175,10 @@ impl Stocks for Aby {
     }
 }
 
-impl Aby {
-    /// **Insecure**: serves the draws of a dry run from these vectors and matrices of bits, for tests that enumerate
-    /// all correlations.
-    #[cfg(feature = "testing")]
-    pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
-        let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
-            (kind, Material { vectors, bits })
-        });
-        self.stock.fill(demand, stock.collect());
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use quorate_engine::testing::parties;
     use quorate_engine::{Phase, dry};
     use quorate_gadgets::MakesAhead;

@@ -9,6 +9,7 @@ use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Module, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::lasting::Lasting;
 use crate::params::Params;
 use crate::shared::Shared;
 
@@ -41,9 +42,7 @@ pub struct Keys {
     /// Whether coins may have been tossed in the current run.
     tossed: Cell<bool>,
     adversary: Adversary,
-    /// Whether they come from a dealer whose seed all parties know.
-    #[cfg(feature = "testing")]
-    pub(crate) insecure: bool,
+    pub(crate) lasting: Lasting,
 }
 
 /// The state of work that may be under way only once at a time.
@@ -87,8 +86,7 @@ impl Keys {
             making: Cell::default(),
             tossed: Cell::new(false),
             adversary: Adversary::none(),
-            #[cfg(feature = "testing")]
-            insecure: false,
+            lasting: Lasting::default(),
         }
     }
 
@@ -189,14 +187,9 @@ impl Keys {
         Ok(dealt)
     }
 
-    /// Returns whether these keys stay in use after a check that failed. In tests, those of a dealer do, since they
-    /// protect nothing: such tests interrupt runs anywhere, and continue.
+    /// Returns whether these keys stay in use after a check that failed: never, but in tests.
     fn outlives_failures(&self) -> bool {
-        #[cfg(feature = "testing")]
-        if self.insecure {
-            return true;
-        }
-        self.adversary.endures()
+        self.lasting.is_set() || self.adversary.endures()
     }
 
     /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are

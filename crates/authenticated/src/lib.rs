@@ -34,12 +34,12 @@
 pub mod bits;
 mod check;
 mod convolve;
-#[cfg(feature = "testing")]
-mod dealer;
 pub mod forms;
 mod forward;
 mod input;
 pub mod keys;
+#[cfg_attr(feature = "testing", path = "testing/lasting.rs")]
+mod lasting;
 mod links;
 pub mod macs;
 mod matmul;
@@ -58,13 +58,13 @@ mod shuffle;
 mod source;
 pub mod stock;
 pub mod tagged;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod third;
 pub mod told;
 pub mod weights;
 
 pub use bits::from_elements;
-#[cfg(feature = "testing")]
-pub use dealer::{InsecureBits, MatrixBytes};
 pub use forms::SharedBits;
 pub use keys::Keys;
 pub use macs::{MacBits, WithPeer};

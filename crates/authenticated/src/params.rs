@@ -12,8 +12,8 @@ use quorate_ring::Ring;
 /// The parameters of a session: the number of bits of its keys, which fixes the other widths, and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    key_bits: u32,
-    inner_bits: u32,
+    pub(crate) key_bits: u32,
+    pub(crate) inner_bits: u32,
     bits: BitForms,
     /// Whether products of values that a party knows take triples of their own.
     marks: bool,
@@ -58,15 +58,7 @@ impl Params {
         }
     }
 
-    /// Returns keys and an inner security so short that forgeries pass often enough to be counted. As for real keys,
-    /// `inner_bits` is less than `key_bits`, on which the making of triples depends (W < V in `quorate_spdz2k`).
-    #[cfg(feature = "testing")]
-    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
-        assert!(0 < inner_bits && inner_bits < key_bits, "W is less than V");
-        Params { key_bits, inner_bits, ..Params::default() }
-    }
-
-    fn with_keys(key_bits: u32) -> Params {
+    pub(crate) fn with_keys(key_bits: u32) -> Params {
         let inner_bits = match key_bits {
             64 => 58,
             48 => 43,

@@ -30,9 +30,9 @@ pub enum Scheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level {
     /// Bits of the modulus N = p q.
-    modulus_bits: u32,
+    pub(crate) modulus_bits: u32,
     /// t: bits of the secret orders of DGK.
-    order_bits: u32,
+    pub(crate) order_bits: u32,
 }
 
 impl Level {
@@ -42,12 +42,6 @@ impl Level {
     pub const MEDIUM: Level = Level { modulus_bits: 2048, order_bits: 224 };
     /// About 128 bits.
     pub const LONG: Level = Level { modulus_bits: 3072, order_bits: 256 };
-
-    /// **Insecure**: returns the sizes of keys that anyone can break, for quick tests.
-    #[cfg(any(test, feature = "testing"))]
-    pub const fn insecure(modulus_bits: u32, order_bits: u32) -> Level {
-        Level { modulus_bits, order_bits }
-    }
 
     /// Returns the bits of the modulus.
     pub fn modulus_bits(self) -> u32 {

@@ -16,10 +16,10 @@ mod link;
 mod mailbox;
 pub mod memory;
 mod peers;
+#[doc(hidden)]
+pub mod readers;
 pub mod shaped;
 pub mod tcp;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 
 pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;

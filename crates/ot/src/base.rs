@@ -24,7 +24,7 @@ use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 use crate::domains;
-use crate::insecurely_remembered::{self, remembered};
+use crate::remembered::{self, remembered};
 
 const POINT_BYTES: usize = 32;
 /// The sender's message for one OT.
@@ -54,7 +54,7 @@ impl Direction {
             hasher.update(session).update(&(sender as u64).to_le_bytes()).update(&(receiver as u64).to_le_bytes());
             hasher.finalize().into()
         };
-        Direction { id: of(session), points: of(&insecurely_remembered::session(*session)) }
+        Direction { id: of(session), points: of(&remembered::session(*session)) }
     }
 
     /// Returns H_j of a point: from points to points, as a random oracle.

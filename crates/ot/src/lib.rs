@@ -8,7 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
-//! | `insecurely_remembered` | base OTs in tests, which are computed once |
+//! | `remembered` | the memory of base OTs, which only tests have |
 //! | `roots` | the start of a pair of parties: base OTs and trees, in both directions |
 //! | `tree` | trees of keys of which the peer knows all leaves but one |
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
@@ -32,15 +32,18 @@ pub mod cost;
 mod cot;
 mod domains;
 mod flat;
-mod insecurely_remembered;
 mod options;
 mod product;
+#[doc(hidden)]
+pub mod readers;
+#[cfg_attr(all(feature = "testing", debug_assertions), path = "testing/remembered.rs")]
+mod remembered;
 mod roots;
 mod setup;
 mod softspoken;
 pub mod source;
 #[cfg(feature = "testing")]
-pub mod testing;
+mod testing;
 mod tree;
 mod triples;
 mod uses;

@@ -8,7 +8,7 @@ use quorate_engine::{Ctx, Error, Mismatch, Result};
 use zeroize::Zeroizing;
 
 use crate::base::{BaseReceiver, BaseSender, Direction, Key, RECEIVER_BYTES, SENDER_BYTES};
-use crate::insecurely_remembered;
+use crate::remembered;
 use crate::tree::{self, Leaves};
 
 const CONTRIBUTION_BYTES: usize = 32;
@@ -88,7 +88,7 @@ impl Roots {
         let session = agree(ctx, peer, shape, coins).await?;
         // The roles are swapped in base OTs: the later sender receives keys.
         let (outward, inward) = (Direction::new(&session, ctx.me(), peer), Direction::new(&session, peer, ctx.me()));
-        let mut same = insecurely_remembered::coins(ctx.me(), peer, shape.choices);
+        let mut same = remembered::coins(ctx.me(), peer, shape.choices);
         let coins = same.as_mut().unwrap_or(coins);
         // A dry run has no base OTs, no keys and no trees, and sends zeros in their place.
         let base = (!ctx.is_dry()).then(|| Base {

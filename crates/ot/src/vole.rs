@@ -151,7 +151,7 @@ pub struct Vole {
 pub struct Shares {
     ring: Ring,
     digits: Digits,
-    parts: Vec<Wiped<Vector>>,
+    pub(crate) parts: Vec<Wiped<Vector>>,
 }
 
 /// The results of step 1 at an owner.
@@ -305,12 +305,6 @@ impl Shares {
     /// Adds shares of other elements, of the same number.
     pub fn add_assign(&mut self, other: &Shares) {
         self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_assign(other));
-    }
-
-    /// Adds an error to a digit's share, for tests of cheaters.
-    #[cfg(feature = "testing")]
-    pub fn insecure_add(&mut self, digit: usize, error: &Vector) {
-        self.parts[digit].add_assign(error);
     }
 
     /// Appends all shares, digit by digit, each with the bits of its ring.

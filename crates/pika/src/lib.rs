@@ -48,6 +48,8 @@ mod setup;
 mod share;
 mod shuffle;
 mod stock;
+#[cfg(feature = "testing")]
+mod testing;
 
 pub use family::MALICIOUS;
 pub use forms::{COMPARISONS, Comparisons};

@@ -34,12 +34,12 @@ const SEED_BYTES: usize = 32;
 pub struct Pika {
     pub(crate) me: usize,
     /// By party, coins that it and this party know; this party's own coins are at its own place.
-    coins: [Seed; PARTIES],
+    pub(crate) coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     pub(crate) comparisons: Cell<Comparisons>,
     /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
-    session: SessionId,
+    pub(crate) session: SessionId,
     /// The hash of the session's trees.
     pub(crate) hash: Hash,
 }
@@ -115,12 +115,6 @@ impl Pika {
         Self::with_no_seeds(self.me)
     }
 
-    /// **Insecure**: returns a party with these seeds, by party, for tests that enumerate all randomness.
-    #[cfg(feature = "testing")]
-    pub fn insecure_with_seeds(me: usize, seed_of: impl Fn(usize) -> Seed) -> Result<Pika> {
-        Ok(Pika { coins: std::array::from_fn(seed_of), ..Self::dry(PARTIES, me)? })
-    }
-
     /// Returns the session's id, alike at all parties.
     pub fn session(&self) -> &SessionId {
         &self.session
@@ -144,16 +138,6 @@ impl Pika {
     /// Returns this party's own coins.
     pub(crate) fn own_coins(&self) -> &Seed {
         &self.coins[self.me]
-    }
-}
-
-#[cfg(feature = "testing")]
-impl quorate_gadgets::testing::Tested for Pika {
-    /// Chooses edaBits for any number of numbers: tests of keys ask for keys.
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        let pika = Self::setup(ctx).await?;
-        pika.set_comparisons(Comparisons::EdaBits);
-        Ok(pika)
     }
 }
 

@@ -21,18 +21,6 @@ impl<M: Module> Share<M> {
         Share { value, factor: None }
     }
 
-    /// **Insecure**: returns the share, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_share(&self) -> &M {
-        &self.value
-    }
-
-    /// **Insecure**: returns a share that the caller chose, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_from(share: M) -> Self {
-        Share::of(share)
-    }
-
     /// Returns the shape of a value: all that party 2 holds of it.
     pub(crate) fn shape(shape: M::Shape) -> Self {
         Share::of(M::phantom(shape))

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-#[cfg(any(test, feature = "testing"))]
-use quorate_engine::Demand;
 use quorate_engine::{Chunks, Ctx, Error, Form, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
@@ -237,18 +235,5 @@ impl Stocks for Pika {
             0 | 1 => self.deal(ctx, kind, len).await,
             _ => self.make_in_chunks(ctx, kind, chunks, make).await,
         }
-    }
-}
-
-impl Pika {
-    /// **Insecure**: serves the draws of a dry run from these vectors and matrices of bits, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
-        let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) =
-                (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
-            (kind, Material { vectors, bits })
-        });
-        self.stock.fill(demand, stock.collect());
     }
 }

@@ -44,6 +44,8 @@ mod share;
 mod shuffle;
 mod split;
 mod stock;
+#[cfg(feature = "testing")]
+mod testing;
 mod three;
 
 pub use forms::{BitForm, CorrelationForm, Forms, Made};

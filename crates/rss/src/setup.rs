@@ -123,22 +123,6 @@ impl Rss {
     pub(crate) fn share_count(&self) -> usize {
         self.maps.held.len()
     }
-
-    /// **Insecure**: returns a party with these seeds, for tests that enumerate all randomness.
-    #[cfg(feature = "testing")]
-    pub fn insecure_with_seeds(parties: usize, me: usize, seed_of: impl Fn(u8) -> Seed, private: Seed) -> Result<Rss> {
-        let mut rss = Self::dry(parties, me)?;
-        rss.seeds = rss.maps.held.iter().map(|&set| seed_of(set)).collect();
-        rss.private = private;
-        Ok(rss)
-    }
-}
-
-#[cfg(feature = "testing")]
-impl quorate_gadgets::testing::Tested for Rss {
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::setup(ctx).await
-    }
 }
 
 /// Returns the public seed. The session's id is as random as the coins of any one party, and all parties know it.

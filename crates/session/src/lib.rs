@@ -18,10 +18,10 @@ mod memory;
 mod options;
 mod party;
 mod plan;
+#[doc(hidden)]
+pub mod readers;
 mod run;
 mod session;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 mod told;
 mod work;
 

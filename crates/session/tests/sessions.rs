@@ -99,7 +99,7 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
-/// Returns options that select the real offline phase; the other tests use a dealer.
+/// Returns options that select the real offline phase, whatever the environment asks for.
 fn protocols_make_correlations() -> Options {
     let offline = cfg!(feature = "testing").then(|| ("offline".into(), "protocol".into()));
     Options { family: offline.into_iter().collect(), ..Options::default() }

@@ -9,22 +9,10 @@ use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 
+use crate::dealer::{self, Dealer};
 use crate::make::Protocols;
 use crate::params::Params;
 use crate::party::Spdz2k;
-
-/// The source of correlations: the protocols, or a dealer for tests that are not about the protocols.
-#[cfg(feature = "testing")]
-const OFFLINE: Choice = Choice {
-    name: "offline",
-    values: &["auto", "protocol", "insecure_dealer"],
-    help: "where correlations come from: their protocols, or INSECURE, a dealer whose seed all know (auto: the dealer \
-           where QUORATE_INSECURE_DEALER is set)",
-};
-
-/// The variable that tests set to use the dealer in sessions that do not ask for it.
-#[cfg(feature = "testing")]
-pub(crate) const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
 /// The form of shared bits.
 const BITS: Choice = Choice {
@@ -60,16 +48,8 @@ const MATRICES: Choice = Choice {
            (experimental)",
 };
 
-const OPTIONS: &[Choice] = &[
-    BITS,
-    RANDOM_BITS,
-    TRIPLES,
-    MATRICES,
-    MAC,
-    ALLOW_WEAK,
-    #[cfg(feature = "testing")]
-    OFFLINE,
-];
+/// The options of the protocols.
+pub(crate) const OPTIONS: [Choice; 6] = [BITS, RANDOM_BITS, TRIPLES, MATRICES, MAC, ALLOW_WEAK];
 
 fn params(choices: &Choices) -> Result<Params> {
     let mut params = Params::of(quorate_authenticated::Params::chosen(choices)?);
@@ -92,21 +72,12 @@ fn params(choices: &Choices) -> Result<Params> {
     }
 }
 
-#[cfg(feature = "testing")]
-fn is_dealt(choices: &Choices) -> bool {
-    match choices.of(&OFFLINE) {
-        "auto" => std::env::var_os(DEALER).is_some(),
-        chosen => chosen == "insecure_dealer",
-    }
-}
-
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
 #[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Spdz2k> {
     Box::pin(async move {
-        #[cfg(feature = "testing")]
-        if is_dealt(choices) {
-            return Spdz2k::insecure_set_up(ctx, params(choices)?, coins).await;
+        if let Some(dealer) = Dealer::chosen(choices) {
+            return dealer.set_up(ctx, params(choices)?, coins).await;
         }
         Spdz2k::set_up(ctx, params(choices)?, coins).await
     })
@@ -123,7 +94,7 @@ impl Family for Spdz2k {
         about: "any number of parties, malicious, all but one may cheat",
         parties: Parties { usual: &[2, 3], or_more: true, takes: "2 or more" },
         sharings: &["A", "B"],
-        options: OPTIONS,
+        options: dealer::OPTIONS,
         workloads: &[
             "mul",
             "mul-owned",
@@ -146,9 +117,8 @@ impl Family for Spdz2k {
     }
 
     fn security(parties: usize, choices: &Choices) -> String {
-        #[cfg(feature = "testing")]
-        if is_dealt(choices) {
-            return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
+        if let Some(dealer) = Dealer::chosen(choices) {
+            return dealer.security();
         }
         let bits = params(choices).map_or(0, |params| params.security_bits());
         let triples = match choices.of(&TRIPLES) {
@@ -177,9 +147,8 @@ impl Family for Spdz2k {
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
-        #[cfg(feature = "testing")]
-        if is_dealt(choices) {
-            return Self::insecure_dry(parties, me, params(choices)?);
+        if let Some(dealer) = Dealer::chosen(choices) {
+            return dealer.dry(parties, me, params(choices)?);
         }
         Self::new_dry(parties, me, params(choices)?)
     }

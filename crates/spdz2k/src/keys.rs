@@ -19,8 +19,8 @@ pub struct Transfers {
     pub(crate) params: Params,
     pub(crate) digits: Digits,
     /// By party; `None` for this one.
-    voles: Vec<Option<Vole>>,
-    ots: Vec<Option<Ot>>,
+    pub(crate) voles: Vec<Option<Vole>>,
+    pub(crate) ots: Vec<Option<Ot>>,
 }
 
 /// A party's keys, and what it makes correlations from under them.
@@ -126,23 +126,6 @@ impl Transfers {
     pub fn under<'k>(&'k self, online: &'k Online) -> Keys<'k> {
         debug_assert_eq!(online.params, self.params.online(), "keys of other parameters");
         Keys { online, transfers: self, params: self.params }
-    }
-}
-
-/// For parties whose correlations come from a dealer without security.
-#[cfg(feature = "testing")]
-impl Transfers {
-    /// Returns transfers with nobody.
-    ///
-    /// # Errors
-    /// [`Misuse`] for digits that keys do not have.
-    pub(crate) fn none(params: Params) -> Result<Transfers> {
-        Ok(Transfers { params, digits: params.digits()?, voles: vec![], ots: vec![] })
-    }
-
-    /// Returns whether there is nobody.
-    pub(crate) fn is_none(&self) -> bool {
-        self.ots.is_empty()
     }
 }
 

@@ -33,6 +33,8 @@ mod bittriple;
 mod bucket;
 mod bucket_triple;
 mod coins;
+#[cfg_attr(feature = "testing", path = "testing/dealer.rs")]
+mod dealer;
 mod edabit;
 mod factors;
 mod family;
@@ -55,6 +57,8 @@ mod randbit;
 mod sacrifice;
 mod sharing;
 mod shorter;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tinyot;
 mod transfers;
 mod triple;
@@ -64,7 +68,5 @@ mod words;
 pub use keys::Keys;
 pub use params::Params;
 pub use party::Spdz2k;
-#[cfg(feature = "testing")]
-pub use quorate_authenticated::InsecureBits;
 pub use quorate_authenticated::{Kind, MacBits, Material, Shared, SharedBits, Tagged, WithPeer};
 pub use triple::Triples;

@@ -25,13 +25,13 @@ pub struct Params {
     triples: TripleForm,
     /// Whether products of matrices may take matrix triples where a party knows one of the matrices.
     matrices: bool,
-    digit_bits: u32,
+    pub(crate) digit_bits: u32,
     /// Whether numbers with bits are made by cut and choose even where proofs take less.
     cuts: bool,
 }
 
 /// The number of bits of a digit of the keys. More bits mean fewer bytes for each, and more local work.
-const DIGIT_BITS: u32 = 5;
+pub(crate) const DIGIT_BITS: u32 = 5;
 
 /// How multiplication triples are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,31 +169,6 @@ impl Params {
     /// Returns L, the number of random bits that go into each factor beside its own.
     pub(crate) fn noise_bits(self) -> usize {
         2 * self.inner_bits() as usize + 16
-    }
-}
-
-/// **Insecure**, and what tests look at.
-#[cfg(feature = "testing")]
-impl Params {
-    /// Returns parameters with short keys, as [`quorate_authenticated::Params::insecure`] does.
-    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
-        Params { digit_bits: DIGIT_BITS.min(key_bits), ..Params::of(Online::insecure(key_bits, inner_bits)) }
-    }
-
-    /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
-    /// al. 2018.
-    pub fn with_cope(self) -> Params {
-        Params { digit_bits: 1, ..self }
-    }
-
-    /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
-    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
-        (self.values(ring).bits() as usize, self.noise_bits())
-    }
-
-    /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
-    pub fn insecure_bucket(self, count: usize) -> usize {
-        crate::privateedabit::Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
     }
 }
 

@@ -3,7 +3,8 @@
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Phase, Result, Traffic};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
+use quorate_spdz2k::testing::InsecureBits;
+use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k};
 
 /// One party's end of a run: its key and its result, and its traffic.
 pub struct End<T> {

@@ -64,9 +64,8 @@ fn everything_in_rings_of_all_carriers() {
 
 /// Names a case to a process of this test.
 const CASE: &str = "QUORATE_TEST_CASE";
-/// The variables that set the form of triples or bits, and that ask for a dealer.
+/// The variable that sets the form of triples or bits, which parties then make.
 const FORM: &str = "QUORATE_TEST_FORM";
-const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
 /// A form, and the test that runs on it.
 type Case = (&'static str, fn());
@@ -112,7 +111,6 @@ fn all_inputs_of_tiny_rings_on_correlations_that_parties_make() {
             .args(["--exact", "gadgets::all_inputs_of_tiny_rings_on_correlations_that_parties_make", "--nocapture"])
             .env(CASE, case.to_string())
             .env(FORM, form)
-            .env_remove(DEALER)
             .output()
             .unwrap();
         // Printed on a separate, indented line, so that a count of tests does not count this one twice.

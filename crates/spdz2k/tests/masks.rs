@@ -2,7 +2,8 @@
 //! every bit of the sum of all shares. A mask that is not drawn hides nothing.
 
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Kind, Params};
+use quorate_spdz2k::testing::InsecureBits;
+use quorate_spdz2k::{Kind, Params};
 
 use crate::common::{Keyed, together};
 use crate::made::made;

@@ -5,7 +5,8 @@ use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result,
 use quorate_gadgets::testing::may_be_chance;
 use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
+use quorate_spdz2k::testing::InsecureBits;
+use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use crate::common::{assert_kind, total};
 use crate::made::made;

@@ -3,7 +3,8 @@
 //! both abort before they go online, or their correlations are right.
 
 use quorate_adversary::{Forgery, Lie};
-use quorate_authenticated::{Authenticated, InsecureBits, Kind, Material, Params};
+use quorate_authenticated::testing::InsecureBits;
+use quorate_authenticated::{Authenticated, Kind, Material, Params};
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_gadgets::testing::convolutions;

@@ -9,7 +9,8 @@ use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
+use quorate_spdz2k::testing::InsecureBits;
+use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use crate::common::run;
 

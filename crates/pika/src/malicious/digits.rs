@@ -142,7 +142,7 @@ pub(super) fn side_of(me: usize) -> Side {
 }
 
 /// Returns all first and second values of keys, one key after the other, modulo 2^L.
-pub(super) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
+pub(crate) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
     let (shape, points) = (keys.shape(), keys.shape().points());
     let mut all = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(points * keys.count()));
     verified::visit(hash, keys, |first, place, each| {
@@ -339,7 +339,7 @@ pub(super) fn charge_copies(digits: Digits, len: usize) {
 }
 
 /// Returns the keys of places that are stored in blocks, those of the lower digit first.
-pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
+pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
     let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
     let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
     // The capacity for all roots is reserved: a reallocation would leave copies behind.

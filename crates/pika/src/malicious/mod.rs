@@ -34,14 +34,10 @@ mod summands;
 use std::rc::Rc;
 
 use quorate_adversary::DealerAdversary;
-#[cfg(feature = "testing")]
-use quorate_authenticated::Tagged;
 use quorate_authenticated::{Authenticated, Kind, Material, Params, Seat, Source};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::here::Local;
-#[cfg(feature = "testing")]
-use quorate_ring::Vector;
 use zeroize::Zeroizing;
 
 use crate::setup::{DEALER, Pika};
@@ -118,7 +114,7 @@ impl PikaMalicious {
         &self.third.adversary
     }
 
-    fn with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
+    pub(crate) fn with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
         let (me, session) = (pairs.me, *pairs.session());
         let seed = |peer: usize| pairs.coins_with(peer).derive("quorate/pika/malicious/keys", b"");
         let own = |peer: usize| {
@@ -138,35 +134,6 @@ impl PikaMalicious {
         };
         let third = Rc::new(Third::new(pairs, params, keys));
         Ok(PikaMalicious { online: Authenticated::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
-    }
-}
-
-#[cfg(feature = "testing")]
-impl PikaMalicious {
-    /// **Insecure**: returns the malicious form of a party, with the keys that grow from its seeds of pairs.
-    pub fn insecure_with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
-        Self::with(pairs, params)
-    }
-
-    /// **Insecure**: returns this party's first and second values of all leaves of dealt places, by digit.
-    pub fn insecure_leaves(&self, digits: digits::Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
-        let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
-        let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
-        keys.iter().map(each).collect()
-    }
-
-    /// **Insecure**: returns the protocol for two parties, for tests in which one of them deviates.
-    pub fn insecure_online(&self) -> &Authenticated {
-        &self.online
-    }
-}
-
-#[cfg(feature = "testing")]
-impl quorate_gadgets::testing::Tested for PikaMalicious {
-    const ALL_SEE_OPENINGS: bool = false;
-
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::set_up(ctx, Params::default(), None).await
     }
 }
 

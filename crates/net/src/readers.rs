@@ -1,4 +1,4 @@
-//! The readers of bytes from outside, for fuzz targets. Only in tests and under the feature `testing`.
+//! The readers of bytes from outside, for fuzz targets.
 
 use std::path::Path;
 

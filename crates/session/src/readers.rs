@@ -1,4 +1,4 @@
-//! The readers of texts and of peers' bytes, for fuzz targets. Only in tests and under the feature `testing`.
+//! The readers of texts and of peers' bytes, for fuzz targets.
 
 use std::path::Path;
 

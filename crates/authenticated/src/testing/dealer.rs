@@ -10,34 +10,18 @@ use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
-use crate::forms::{Form, SharedBits};
+use crate::forms::SharedBits;
 use crate::keys::Keys;
+use crate::lasting::Lasting;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
 use crate::matmul::Dims;
 use crate::params::Params;
 use crate::party::Authenticated;
-use crate::shared::Shared;
 use crate::source::Source;
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
-
-/// One party's part of bits, for tests that put parts together.
-#[derive(Clone)]
-pub enum InsecureBits {
-    /// Shares and tags.
-    Elements(Shared),
-    /// Bits with MACs, row after row.
-    Macs {
-        /// The party's own bits.
-        own: Bits,
-        /// MACs of the party's own bits, by peer.
-        macs: Vec<Vec<u128>>,
-        /// Keys of the peers' bits, by peer.
-        keys: Vec<Vec<u128>>,
-    },
-}
 
 /// What every party deals from; all parties have the same.
 struct Dealer {
@@ -136,7 +120,7 @@ impl Authenticated {
         let mut delta = || u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64());
         let deltas: Vec<u128> = (0..parties).map(|_| delta()).collect();
         let mut keys = keys(me);
-        (keys.shared, keys.insecure) = ((0..parties).map(shared).collect(), true);
+        (keys.shared, keys.lasting) = ((0..parties).map(shared).collect(), Lasting::Always);
         *keys.delta = deltas[me];
         Authenticated::new(keys, Box::new(Dealer { seed, alpha, deltas, matrices }))
     }
@@ -316,34 +300,5 @@ impl Authenticated {
         elements.shl(1);
         elements.add_assign(&to_elements(bits, ring));
         TaggedBits { rows: bits.rows(), lanes: bits.lanes(), elements: self.deal(dealer, drawn, (1, &elements)) }
-    }
-}
-
-impl Authenticated {
-    /// Returns this party's share and tag, for tests that put shares together.
-    pub fn insecure_shared(x: &Tagged) -> Shared {
-        Shared { share: x.share.clone(), tag: x.tag.clone() }
-    }
-
-    /// Returns this party's part of bits, row after row, for tests that put parts together.
-    pub fn insecure_bits(x: &SharedBits) -> InsecureBits {
-        match &x.0 {
-            Form::Elements(bits) => InsecureBits::Elements(Self::insecure_shared(&bits.elements)),
-            Form::Macs(bits) => InsecureBits::Macs {
-                own: (*bits.own).clone(),
-                macs: bits.peers.iter().map(|peer| peer.macs.as_slice().to_vec()).collect(),
-                keys: bits.peers.iter().map(|peer| peer.keys.as_slice().to_vec()).collect(),
-            },
-        }
-    }
-
-    /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
-    pub fn insecure_delta(&self) -> u128 {
-        *self.keys.delta
-    }
-
-    /// Returns this party's share of alpha, for tests that look at tags.
-    pub fn insecure_alpha(&self) -> u64 {
-        self.keys.key() as u64
     }
 }

@@ -1,0 +1,117 @@
+//! **Insecure**: what tests look at, short keys, and the family as tests of gadgets set it up.
+
+use quorate_authenticated::{Authenticated, Params as Online, Shared, SharedBits, Tagged};
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Misuse, Phase, Result, Stocks, dry};
+use quorate_gadgets::MakesAhead;
+use quorate_gadgets::testing::Tested;
+use quorate_ring::Ring;
+
+use crate::dealer::Dealer;
+use crate::keys::Keys;
+use crate::params::{DIGIT_BITS, Params};
+use crate::party::Spdz2k;
+
+pub use quorate_authenticated::testing::InsecureBits;
+
+impl Params {
+    /// Returns parameters with short keys, as [`quorate_authenticated::Params::insecure`] does.
+    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
+        let mut params = Params::of(Online::insecure(key_bits, inner_bits));
+        params.digit_bits = DIGIT_BITS.min(key_bits);
+        params
+    }
+
+    /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
+    /// al. 2018.
+    pub fn with_cope(mut self) -> Params {
+        self.digit_bits = 1;
+        self
+    }
+
+    /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
+    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
+        (self.values(ring).bits() as usize, self.noise_bits())
+    }
+
+    /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
+    pub fn insecure_bucket(self, count: usize) -> usize {
+        crate::privateedabit::Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
+    }
+}
+
+impl Spdz2k {
+    /// Sets up a party whose correlations come from a dealer whose seed all parties know. One round.
+    ///
+    /// # Errors
+    /// Any error that ends a run.
+    pub async fn insecure_set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
+        Dealer.set_up(ctx, params, coins).await
+    }
+
+    /// Returns a party with this dealer for dry runs.
+    ///
+    /// # Errors
+    /// Those of [`Spdz2k::new_dry`].
+    pub fn insecure_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
+        Dealer.dry(parties, me, params)
+    }
+
+    /// Returns its keys, and what it makes correlations from.
+    pub fn keys(&self) -> Keys<'_> {
+        self.protocols.transfers.under(self.online.keys())
+    }
+
+    /// Returns this party's share and tag, for tests that put shares together.
+    pub fn insecure_shared(x: &Tagged) -> Shared {
+        Authenticated::insecure_shared(x)
+    }
+
+    /// Returns this party's part of bits, row after row, for tests that put parts together.
+    pub fn insecure_bits(x: &SharedBits) -> InsecureBits {
+        Authenticated::insecure_bits(x)
+    }
+
+    /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
+    pub fn insecure_delta(&self) -> u128 {
+        self.online.insecure_delta()
+    }
+
+    /// Returns this party's share of alpha, for tests that look at tags.
+    pub fn insecure_alpha(&self) -> u64 {
+        self.online.insecure_alpha()
+    }
+}
+
+/// The variable that tests of gadgets set in a process of their own to run on correlations that parties make: with the
+/// usual form of triples and bits, or with another one under short keys.
+const FORM: &str = "QUORATE_TEST_FORM";
+
+/// Runs on a dealer's correlations where `QUORATE_TEST_FORM` names no form.
+impl Tested for Spdz2k {
+    async fn set_up(ctx: &Ctx) -> Result<Self> {
+        let params = match std::env::var(FORM).as_deref() {
+            Err(_) => return Dealer.set_up(ctx, Params::default(), None).await,
+            Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
+            Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
+            Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
+            Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
+            Ok("usual") => Params::default(),
+            Ok(_) => {
+                return Err(Misuse::Other { what: "QUORATE_TEST_FORM names no form of triples or bits" }.into());
+            }
+        };
+        Self::set_up(ctx, params, None).await
+    }
+
+    async fn make_ahead(&self, ctx: &Ctx, work: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
+        if self.protocols.transfers.is_none() {
+            return Ok(());
+        }
+        let dry = Self::new_dry(ctx.parties(), ctx.me(), self.params())?;
+        dry.record_demand();
+        let on_shapes = async |ctx: &Ctx| work(&dry, ctx).await;
+        dry::run(ctx.me(), ctx.parties(), Phase::Online, on_shapes)?;
+        self.make_all(ctx, dry.take_demand()).await
+    }
+}
