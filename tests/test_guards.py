@@ -83,24 +83,54 @@ def test_comparisons_of_hashes_are_found(line: str) -> None:
     assert compared(f"    {line} {{\n") == [f"{line} {{"]
 
 
-#: The number of places that are compiled for tests alone, by crate: dealers without security, tapes of coins, the probe
-#: of messages, access to shares, and in `he`, `net`, `ot` and `session` the module of readers for fuzz targets. It only
-#: falls.
+#: The number of places that are compiled for tests alone, by crate: modules `testing`, and modules that another file
+#: replaces in tests (docs/decisions/0094). It only falls.
 FOR_TESTS = {
     "aby": 1, "authenticated": 2, "crypto": 2, "engine": 2, "fss": 1, "gadgets": 1, "he": 1, "ot": 2, "pika": 1,
     "rss": 1, "spdz2k": 2,
 }  # fmt: skip
 
+PLACE = re.compile(
+    r'^(?:#\[cfg\((?:any\(test, )?feature = "testing"\)?\)\]\n(?:pub )?(?:mod \w+|use \w+::Tape);'
+    r'|#\[cfg_attr\([^\n]*feature = "testing"[^\n]*, path = "(?P<path>testing/\w+\.rs)"\)\]\nmod (?P<replaced>\w+);)$',
+    re.MULTILINE,
+)
+FUNCTION = re.compile(r"^    pub(?:\(crate\))? (?:async )?fn (\w+)|^pub\(crate\) fn (\w+)", re.MULTILINE)
+
+
+def functions(file: Path) -> set[str]:
+    """Returns the names of the functions that other modules can call."""
+    return {found[1] or found[2] for found in FUNCTION.finditer(file.read_text(encoding="utf-8"))}
+
 
 def test_what_is_compiled_for_tests_alone_does_not_grow() -> None:
+    """All of it is whole modules, so that no function of a protocol has a line that a release does not have."""
     found: dict[str, int] = {}
+    replaced = 0
     for file in tracked(".rs"):
         parts = file.relative_to(ROOT).parts
         if parts[0] == "crates" and parts[2] == "src":
-            places = file.read_text(encoding="utf-8").count('feature = "testing"')
+            text = file.read_text(encoding="utf-8")
+            places = text.count('feature = "testing"')
+            assert places == 0 or parts[3] == "lib.rs", f"{file} has a part for tests"
+            modules = list(PLACE.finditer(text))
+            assert len(modules) == places, f"{file}: a part for tests is not a module"
             found[parts[1]] = found.get(parts[1], 0) + places
+            for module in modules:
+                if module["path"]:
+                    shipped, tests = file.parent / f"{module['replaced']}.rs", file.parent / module["path"]
+                    assert functions(shipped) and functions(shipped) <= functions(tests), shipped
+                    replaced += 1
     assert len(found) >= 18
+    assert replaced == 5
     assert {crate: places for crate, places in found.items() if places} == FOR_TESTS
+
+
+def test_cargo_sets_nothing_insecure() -> None:
+    settings = (ROOT / ".cargo" / "config.toml").read_text(encoding="utf-8")
+    assert "rustflags" in settings
+    assert "[env]" not in settings
+    assert "INSECURE" not in settings
 
 
 def test_files_stay_small() -> None:

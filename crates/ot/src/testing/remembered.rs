@@ -1,10 +1,10 @@
 //! **Insecure**: remembered base OTs for tests, most of whose time they would take: results are kept and used again for
 //! the same inputs.
 //!
-//! This is compiled only under the feature `testing` with debug assertions, so never in a benchmark. A party's coins for
-//! base OTs with a peer are then the same in all sessions of a process, and others in the next process. H is not bound
-//! to the session, so that points are the same, too. Keys are hashes bound to the session, and differ; choices stay
-//! random. A changed message has not been seen before, so results for it are computed.
+//! This is compiled only under the feature `testing` with debug assertions, so never in a benchmark. A party's coins
+//! for base OTs with a peer are then the same in all sessions of a process, and others in the next process. H is not
+//! bound to the session, so that points are the same, too. Keys are hashes bound to the session, and differ; choices
+//! stay random. A changed message has not been seen before, so results for it are computed.
 
 use std::any::Any;
 use std::collections::BTreeMap;
