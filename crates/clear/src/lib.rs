@@ -3,7 +3,7 @@
 //!
 //! It has two uses:
 //!
-//! - Tests run the general gadgets on it, apart from every protocol.
+//! - Tests run the general gadgets and the executor of programs on it, apart from every protocol.
 //! - A new family starts as a copy of this file. The parts are in the order in which they are replaced:
 //!
 //! | part | a family that hides its values has |

@@ -8,6 +8,10 @@ pub(crate) mod executor;
 mod flow;
 pub(crate) mod operations;
 mod pieces;
+#[cfg(test)]
+mod programs;
+#[cfg(test)]
+mod random;
 pub(crate) mod row;
 pub(crate) mod shapes;
 #[cfg(test)]

@@ -4,116 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use quorate_circuits::{Circuit, Gate};
-use quorate_engine::{Believed, Phase, dry, testing};
+use quorate_clear::Clear;
+use quorate_gadgets::{Choices, Family};
 use quorate_graph::domains::Domain;
-use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Lies, Operand, Real, Source, UnaryOp,
-    eval_clear,
-};
+use quorate_graph::{BinaryOp as B, Division, Dtype, Give, Lies, Operand, Real, UnaryOp};
 use quorate_rss::Rss;
 
 use super::*;
 use crate::memory::schedule::{Given, Schedule};
-use crate::run::executor::Around;
-use crate::work::data::OwnInput;
-use crate::work::value::Known;
-use crate::work::{Reveal, Work};
+use crate::run::programs::Program;
 
 const INT: Dtype = Dtype::Int { bits: 20 };
 const FIXED: Dtype = Dtype::Fixed { bits: 24, frac: 8 };
-
-/// A program, its inputs in ring units, and its reveals.
-#[derive(Default)]
-struct Program {
-    graph: Graph,
-    inputs: BTreeMap<NodeId, Vec<i128>>,
-    reveals: Vec<NodeId>,
-    /// The number of values that can be within others' pieces.
-    within: usize,
-}
-
-impl Program {
-    fn at(&mut self) -> Builder<'_> {
-        self.graph.at(Source::new("pieces.rs", 1))
-    }
-
-    fn input(&mut self, shape: &[usize], dtype: Dtype, bound: i128) -> NodeId {
-        let count: usize = shape.iter().product();
-        let bound_units = match dtype.is_fixed() {
-            true => Bound::Real(bound as f64 / 256.0),
-            false => Bound::Int(bound),
-        };
-        let stated = (dtype != Dtype::Bit).then_some(bound_units);
-        let id = self.at().input(0, 3, shape, dtype, stated).unwrap();
-        let low = if dtype == Dtype::Bit || dtype.is_unsigned() { 0 } else { -bound };
-        let seed = 7919 * (self.inputs.len() as i128 + 1);
-        let units = (0..count as i128).map(|i| low + (i * i * 31 + i * seed + 5) % (bound - low + 1)).collect();
-        self.inputs.insert(id, units);
-        id
-    }
-
-    fn reveal(&mut self, build: impl FnOnce(Builder<'_>) -> std::result::Result<NodeId, BuildError>) -> NodeId {
-        let id = build(self.at()).unwrap();
-        self.reveals.push(id);
-        id
-    }
-
-    fn work(&self) -> Work<'_> {
-        let nodes = self.graph.needed(&self.reveals, |_| false);
-        let reveals = self.reveals.iter().map(|&node| Reveal { node, to: None }).collect();
-        Work { graph: &self.graph, nodes, reveals, domains: Default::default() }
-    }
-
-    /// Runs the program; returns what all parties open, in ring units.
-    fn run(&self, parties: usize, schedule: &Schedule) -> Vec<Vec<i128>> {
-        let inputs: BTreeMap<NodeId, Arc<OwnInput>> = self
-            .inputs
-            .iter()
-            .map(|(&id, units)| {
-                let plain = crate::work::data::constant(self.graph.node(id).dtype, units, units.len());
-                (id, Arc::new(OwnInput(plain)))
-            })
-            .collect();
-        let all = testing::parties(parties, |mut party| {
-            let mut run = party.begin_alone()?;
-            let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
-            let (work, known) = (self.work(), Known::<Rss>::new());
-            let executor = Executor::new(
-                &rss,
-                &work,
-                Around { known: &known, inputs: &inputs, keep: &|_| false },
-                (None, schedule),
-            );
-            let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
-            run.finish();
-            Result::Ok(done.opened.into_iter().map(|value| value.map(Believed::into_inner)).collect::<Vec<_>>())
-        });
-        let opened = all.into_iter().map(|opened| self.units(&opened.unwrap())).collect::<Vec<_>>();
-        assert!(opened.windows(2).all(|pair| pair[0] == pair[1]));
-        opened.into_iter().next().unwrap()
-    }
-
-    fn units(&self, opened: &[Option<Plain>]) -> Vec<Vec<i128>> {
-        let one = |(plain, id): (&Option<Plain>, &NodeId)| match plain.as_ref().unwrap() {
-            Plain::Bits(bits) => bits.to_bools().into_iter().map(i128::from).collect(),
-            Plain::Vector(v) if self.graph.node(*id).dtype.is_unsigned() => {
-                v.to_u64s().into_iter().map(i128::from).collect()
-            }
-            Plain::Vector(v) => v.to_i128s(),
-        };
-        opened.iter().zip(&self.reveals).map(one).collect()
-    }
-
-    /// Returns the rounds and bytes of one party's dry run.
-    fn costs(&self, parties: usize, schedule: &Schedule) -> (u32, u64) {
-        let rss = Rss::dry(parties, 0).unwrap();
-        let (work, known, inputs) = (self.work(), Known::<Rss>::new(), BTreeMap::new());
-        let executor =
-            Executor::new(&rss, &work, Around { known: &known, inputs: &inputs, keep: &|_| false }, (None, schedule));
-        let (_, costs) = dry::run(0, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await).unwrap();
-        (costs.online.rounds, costs.online.bytes())
-    }
-}
 
 /// Returns all operations that can be cut, on arrays of 30 and 60 elements.
 fn everything() -> Program {
@@ -229,32 +131,27 @@ fn chains() -> Program {
 }
 
 /// Runs a program in pieces of each size, with and without values within others; passes what was opened to `check`.
-fn in_pieces(program: &Program, parties: usize, sizes: &[usize], check: impl Fn(&[Vec<i128>])) {
-    let dry = Rss::dry(parties, 0).unwrap();
+fn in_pieces<F: Family>(program: &Program, parties: usize, sizes: &[usize], check: impl Fn(&[Vec<i128>])) {
+    let dry = F::dry(parties, 0, &Choices::default()).unwrap();
     let (work, held) = (program.work(), BTreeSet::new());
     let given =
         Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
-    let whole = program.costs(parties, &Schedule::default());
+    let whole = program.costs::<F>(parties, &Schedule::default());
     for &units in sizes {
         let schedule = Schedule::in_pieces(&given, units, false);
         if units.is_power_of_two() {
-            assert_eq!(program.costs(parties, &schedule).0, whole.0, "rounds in pieces of {units}");
+            assert_eq!(program.costs::<F>(parties, &schedule).0, whole.0, "rounds in pieces of {units}");
         }
-        check(&program.run(parties, &schedule));
+        check(&program.run::<F>(parties, &schedule));
         let schedule = Schedule::in_pieces(&given, units, true);
         assert_eq!(work.nodes.iter().filter(|&&id| schedule.is_within(id)).count(), program.within);
-        check(&program.run(parties, &schedule));
+        check(&program.run::<F>(parties, &schedule));
     }
 }
 
-fn in_the_clear(program: &Program) -> Vec<Vec<i128>> {
-    let all = eval_clear(&program.graph, &program.inputs).unwrap();
-    program.reveals.iter().map(|id| all[id.index()].clone()).collect()
-}
-
-fn check_exact(program: &Program, parties: usize, sizes: &[usize]) {
-    let expected = in_the_clear(program);
-    in_pieces(program, parties, sizes, |opened| {
+fn check_exact<F: Family>(program: &Program, parties: usize, sizes: &[usize]) {
+    let expected = program.in_the_clear();
+    in_pieces::<F>(program, parties, sizes, |opened| {
         for ((got, wanted), &id) in opened.iter().zip(&expected).zip(&program.reveals) {
             assert_eq!(got, wanted, "{}", program.graph.describe(id));
         }
@@ -263,8 +160,9 @@ fn check_exact(program: &Program, parties: usize, sizes: &[usize]) {
 
 #[test]
 fn exact_operations_equal_those_in_the_clear() {
-    check_exact(&everything(), 3, &[1, 2, 7, 512]);
-    check_exact(&everything(), 5, &[4]);
+    check_exact::<Clear>(&everything(), 1, &[1, 2, 3, 4, 7, 16, 512]);
+    check_exact::<Rss>(&everything(), 3, &[1, 2, 7, 512]);
+    check_exact::<Rss>(&everything(), 5, &[4]);
 }
 
 /// Winners of pieces meet in the same pairs as without pieces, and the first of equal candidates wins.
@@ -279,19 +177,23 @@ fn tournaments_in_pieces_have_the_same_rounds() {
             p.reveal(|mut at| at.argmin(x, Some(0), false));
             p.reveal(|mut at| at.argmax(x, Some(0), false));
         }
-        check_exact(&p, 3, &[1, 2, 8, 16, 64]);
+        check_exact::<Clear>(&p, 1, &[1, 2, 8, 16, 64]);
+        check_exact::<Rss>(&p, 3, &[1, 2, 8, 16, 64]);
     }
 }
 
 #[test]
 fn chains_within_pieces_equal_those_in_the_clear() {
-    check_exact(&chains(), 3, &[1, 5, 8]);
-    check_exact(&chains(), 5, &[7]);
+    check_exact::<Clear>(&chains(), 1, &[1, 3, 5, 7, 8]);
+    check_exact::<Rss>(&chains(), 3, &[1, 5, 8]);
+    check_exact::<Rss>(&chains(), 5, &[7]);
 }
 
 #[test]
 fn approximations_are_what_they_are_without_pieces() {
     let program = approximations();
-    let expected = program.run(3, &Schedule::default());
-    in_pieces(&program, 3, &[5], |opened| assert_eq!(opened, expected));
+    let expected = program.run::<Clear>(1, &Schedule::default());
+    in_pieces::<Clear>(&program, 1, &[1, 5], |opened| assert_eq!(opened, expected));
+    let expected = program.run::<Rss>(3, &Schedule::default());
+    in_pieces::<Rss>(&program, 3, &[5], |opened| assert_eq!(opened, expected));
 }

@@ -1,0 +1,197 @@
+//! Tests that runs equal the reference ([`eval_clear`](quorate_graph::eval_clear)) bit for bit: every node of random
+//! programs. In the clear, they run in each sharing. The reference uses no intervals and no gadgets.
+
+use std::collections::BTreeMap;
+
+use quorate_clear::Clear;
+use quorate_gadgets::Family;
+use quorate_graph::domains::Domain;
+use quorate_graph::{
+    BinaryOp as B, Bound, BuildError, Division, Dtype, Give, NodeId, Op, Operand, UnaryOp, eval_clear,
+};
+use quorate_rss::Rss;
+
+use crate::memory::schedule::Schedule;
+use crate::run::operations::in_bits::offered;
+use crate::run::programs::Program;
+
+/// The number of random programs in each sharing in the clear, and of steps that each program tries.
+const PROGRAMS: u64 = 150;
+const STEPS: usize = 20;
+
+const INT8: Dtype = Dtype::Int { bits: 8 };
+const FIX: Dtype = Dtype::Fixed { bits: 16, frac: 4 };
+const DTYPES: [Dtype; 6] =
+    [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit, Dtype::Uint { bits: 7 }, Dtype::Fixed { bits: 30, frac: 11 }];
+
+/// Pseudorandom numbers, the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % count
+    }
+
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+/// Returns a program whose every node is revealed. Inputs are at the ends and inside of their ranges, which are stated
+/// for half of them.
+fn random(seed: u64) -> Program {
+    let (mut p, mut draws) = (Program::default(), Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let mut nodes = Vec::new();
+    for (i, dtype) in DTYPES.into_iter().chain([INT8, FIX, Dtype::Bit]).enumerate() {
+        let bound = (i as u64 + seed).is_multiple_of(2).then(|| Bound::Int(draws.below(12).into()));
+        let id = p.at().input(0, 1, &[2, 2], dtype, bound).unwrap();
+        let range = p.graph.node(id).range();
+        let units = (0..4).map(|_| {
+            let inside = range.lo() + i128::from(draws.below(1 << 31)) % (range.hi() - range.lo() + 1);
+            draws.one_of(&[range.lo(), range.hi(), inside, inside])
+        });
+        let units = units.collect();
+        p.inputs.insert(id, units);
+        nodes.push(id);
+    }
+    for _ in 0..STEPS {
+        let operands = [(); 3].map(|()| draws.one_of(&nodes));
+        // Types that do not mix are refused.
+        nodes.extend(step(&mut p, &mut draws, operands).ok());
+    }
+    p.reveals = nodes;
+    p
+}
+
+/// Adds one operation on arrays of 2 x 2 elements.
+fn step(p: &mut Program, draws: &mut Draws, [a, b, c]: [NodeId; 3]) -> Result<NodeId, BuildError> {
+    let k = i128::from(draws.below(18)) - 9;
+    let (literal, real, axis) = (Operand::int(&k), k as f64 * 0.37, Some((k & 1) as i64));
+    let dtype = p.graph.node(a).dtype;
+    let by = |give| Division { give, quotient_bits: None };
+    let whole = |p: &mut Program, line: NodeId| p.at().broadcast_to(line, &[2, 2]);
+    match draws.below(36) {
+        0 => p.at().binary(B::Add, a, b),
+        1 => p.at().binary(B::Sub, a, b),
+        2 | 3 => p.at().binary(B::Mul, a, b),
+        4 => p.at().binary(B::Mul, a, literal),
+        5 => p.at().binary(B::Add, a, literal),
+        6 => p.at().unary(UnaryOp::Neg, a),
+        7 => p.at().shl(a, (k & 3) as i64),
+        8 => p.at().shr(a, (k & 3) as i64),
+        9 => p.at().binary(B::Lt, a, b),
+        10 => p.at().binary(B::Ge, a, literal),
+        11 => p.at().binary(B::Ne, a, b),
+        12 => p.at().select(c, a, b),
+        13 => p.at().matmul(a, b),
+        14 => p.at().sum(a, axis, true).and_then(|line| whole(p, line)),
+        15 => p.at().max(a, axis, true).and_then(|line| whole(p, line)),
+        16 => p.at().min(a, axis, true).and_then(|line| whole(p, line)),
+        17 => p.at().argmax(a, axis, true).and_then(|line| whole(p, line)),
+        18 => p.at().argmin(a, axis, true).and_then(|line| whole(p, line)),
+        19 => p.at().cumsum(a, axis),
+        20 => p.at().cast(a, Dtype::Int { bits: 6 + (k & 15) as u32 }),
+        21 => p.at().cast(a, draws.one_of(&DTYPES)),
+        22 => p.at().bits(a).and_then(|bits| p.at().gather(bits, vec![3, 1, 0, 2], &[2, 2])),
+        23 => p.at().bits(a).and_then(|bits| p.at().from_bits(bits, dtype)),
+        24 => p.at().floor_div(a, literal),
+        25 => p.at().floor_div(a, literal).and_then(|quotient| p.at().remainder(a, quotient, literal)),
+        26 => p.at().binary(B::Mul, a, Operand::real(&real)),
+        27 => p.at().divide(a, Operand::real(&real)),
+        28 => p.at().int_divide(by(Give::Quotient), a, b),
+        29 => p.at().int_divide(by(Give::Remainder), literal, b),
+        30 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
+        31 => p.at().binary(B::And, a, b),
+        32 => p.at().binary(B::Xor, a, b),
+        33 => p.at().unary(UnaryOp::Not, a),
+        34 => p.at().set_at(a, &[1], &[1], literal),
+        _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
+    }
+}
+
+/// Puts every secret node that can run in this sharing there. Bits are in B anyway.
+fn put(p: &mut Program, domain: Domain) {
+    for (i, node) in p.graph.nodes().iter().enumerate().filter(|(_, node)| !node.is_public()) {
+        let id = NodeId(i as u32);
+        let only_bits = node.inputs.iter().chain([&id]).all(|&id| p.graph.node(id).dtype == Dtype::Bit);
+        let can = matches!(node.op, Op::Input { .. }) || offered(&p.graph, id);
+        if can && !(only_bits && domain == Domain::B) {
+            p.domains.set(id, domain);
+        }
+    }
+}
+
+/// What a comparison covered.
+#[derive(Default)]
+struct Compared {
+    /// The number of secret nodes that are not inputs.
+    nodes: usize,
+    /// The number of nodes that ran on bits or labels, those between the compared ones included.
+    placed: usize,
+    /// The number of elements whose sum wraps.
+    wrapped: usize,
+    /// The number of nodes of each operation that runs computed, those between the compared ones included.
+    operations: BTreeMap<&'static str, usize>,
+}
+
+impl Compared {
+    fn add(&mut self, p: &Program, values: &[Vec<i128>]) {
+        for id in p.work().nodes {
+            let node = p.graph.node(id);
+            if node.is_public() || matches!(node.op, Op::Input { .. }) {
+                continue;
+            }
+            *self.operations.entry(node.op.name()).or_default() += 1;
+            self.nodes += usize::from(p.reveals.contains(&id));
+            self.placed += usize::from(p.domains.of(id) != Domain::A);
+            if let (Op::Add, [x, y]) = (&node.op, node.inputs.as_slice()) {
+                let sums = values[x.index()].iter().zip(&values[y.index()]).map(|(x, y)| x + y);
+                self.wrapped += sums.zip(&values[id.index()]).filter(|(sum, got)| sum != *got).count();
+            }
+        }
+    }
+}
+
+/// Compares runs with the reference, also where results wrap: nothing is left out.
+fn compare<F: Family>(programs: impl Iterator<Item = Program>) -> Compared {
+    let mut compared = Compared::default();
+    for p in programs {
+        let wanted = eval_clear(&p.graph, &p.inputs).unwrap();
+        let opened = p.run::<F>(F::DESCRIPTOR.parties.usual[0], &Schedule::default());
+        for (&id, got) in p.reveals.iter().zip(&opened) {
+            let operands: Vec<String> = p.graph.node(id).inputs.iter().map(|&input| p.graph.describe(input)).collect();
+            assert_eq!(got, &wanted[id.index()], "{} of {operands:?}, {:?}", p.graph.describe(id), p.domains.of(id));
+        }
+        compared.add(&p, &wanted);
+    }
+    compared
+}
+
+/// Asserts that programs in the clear contained enough to compare: nodes, each operation, and results that wrap.
+fn assert_enough(compared: &Compared) {
+    let Compared { nodes, wrapped, operations, .. } = compared;
+    assert!(*nodes > 2400 && *wrapped > 20, "{nodes} nodes, {wrapped} sums that wrap");
+    assert!(operations.len() >= 33 && operations.values().all(|&count| count >= 10), "{operations:?}");
+}
+
+#[test]
+fn random_programs_are_as_in_the_reference() {
+    assert_enough(&compare::<Clear>((0..PROGRAMS).map(random)));
+    let rss = compare::<Rss>((0..20).map(random));
+    assert!(rss.nodes > 300 && rss.operations.len() >= 33, "{} nodes, {:?}", rss.nodes, rss.operations);
+}
+
+#[test]
+fn random_programs_on_bits_and_on_labels_are_as_in_the_reference() {
+    for (domain, first) in [(Domain::B, PROGRAMS), (Domain::Y, 2 * PROGRAMS)] {
+        let programs = (first..first + PROGRAMS).map(|seed| {
+            let mut p = random(seed);
+            put(&mut p, domain);
+            p
+        });
+        let compared = compare::<Clear>(programs);
+        assert_enough(&compared);
+        assert!(compared.placed > 4000, "{} nodes in {domain:?}", compared.placed);
+    }
+}
