@@ -41,7 +41,7 @@ def test_threads_and_the_collector_let_go(restless: None) -> None:
         def churn() -> None:
             try:
                 for _ in range(1500):
-                    in_a_cycle(qr.SecretArray(mpc, x._node))
+                    in_a_cycle(qr.SecretArray(mpc, mpc._native.array(x._node)))
             except BaseException as error:
                 failures.append(error)
 
@@ -71,4 +71,4 @@ def test_the_last_array_takes_the_value_with_it() -> None:
         del y
         z.reveal()
         with pytest.raises(qr.QuorateError, match="values of an own input are missing"):
-            qr.SecretArray(mpc, node).reveal()  # no program can do this
+            qr.SecretArray(mpc, mpc._native.array(node)).reveal()  # no program can do this

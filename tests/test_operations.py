@@ -356,7 +356,7 @@ def test_positions_along_short_axes_are_what_they_are_along_long_ones(
             x = mpc.input(values, owner=0, dtype=dtype)
             for axis in (None, *range(len(shape))):
                 order = x.argsort(axis)
-                assert order.dtype == qr.int(64) and mpc._native.is_secret(order._node)
+                assert order.dtype == qr.int(64) and order._is_secret
                 same((order + 3).reveal(), np.argsort(values, axis) + 3)
                 same(x.sort(axis).reveal(), np.sort(values, axis))
             keys, moved = mpc.sort(x, x)

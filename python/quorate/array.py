@@ -27,6 +27,7 @@ from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
 if TYPE_CHECKING:
+    from quorate._quorate import Built
     from quorate.session import Session
 
 __all__ = ["SecretArray"]
@@ -61,22 +62,15 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
          [11 25]]
     """
 
-    __slots__ = ("_node", "_session", "dtype", "shape")
+    __slots__ = ("_hold", "_is_secret", "_node", "_session", "dtype", "shape")
     __array_priority__ = 1000
     __pandas_priority__ = 5000  # pandas then calls our reflected operators
 
-    def __init__(self, session: Session, node: int) -> None:
+    def __init__(self, session: Session, built: Built) -> None:
         self._session = session
-        self._node = node
-        shape, parts = session._native.info(node)
-        self.shape: tuple[int, ...] = tuple(shape)
+        # The node's value is kept as long as something refers to `_hold`.
+        self._hold, self._node, self.shape, parts, self._is_secret = built
         self.dtype = Dtype.of(parts)
-        session._native.hold(node)
-
-    def __del__(self) -> None:
-        session = getattr(self, "_session", None)
-        if session is not None and hasattr(self, "dtype"):
-            session._native.release(self._node)
 
     def __copy__(self) -> SecretArray:
         return self
@@ -115,8 +109,8 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
     def _operand(self, other: Any, what: str) -> Any:
         return operand(self._session, other, what)
 
-    def _new(self, node: int) -> SecretArray:
-        return SecretArray(self._session, node)
+    def _new(self, built: Built) -> SecretArray:
+        return SecretArray(self._session, built)
 
     def _binary(self, op: str, x: Any, y: Any) -> SecretArray:
         native, y = self._session._native, coded(op, x, y)
@@ -253,7 +247,10 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
 
     def _divides_secretly(self, other: Any) -> bool:
         """Whether the divisor is secret."""
-        return isinstance(other, SecretArray) and self._session._native.is_secret(self._operand(other, "//"))
+        if not isinstance(other, SecretArray):
+            return False
+        self._operand(other, "//")  # an array of another session is refused
+        return other._is_secret
 
     def _int_divided(self, give: str, x: Any, y: Any, quotient_bits: int | None = None) -> SecretArray:
         """Returns the quotient or the remainder of integers by a secret divisor; `give` is "quotient" or "remainder".

@@ -226,12 +226,10 @@ class Session(ArrayMethods, Files, Announcing):
         with contextlib.ExitStack() as stack:
             own = None if not here or array is None else wiped(array, is_ours=is_ours and self._shadow is None)
             data = None if own is None else stack.enter_context(own)
-            node = self._native.input(owner, list(size), wanted.parts, bound, data, column, line)
-        made = SecretArray(self, node)
-        if is_trusted:
-            self._native.trust(node)
+            built = self._native.input(owner, list(size), wanted.parts, bound, data, column, is_trusted, line)
+        made = SecretArray(self, built)
         if self._shadow is not None and array is not None:
-            self._shadow.give(node, array)
+            self._shadow.give(made._node, array)
         return made
 
     def _owner(self, owner: Any) -> int:

@@ -9,35 +9,52 @@ use quorate_graph::{
     BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Give, Layer, Lies, Meaning, NodeId, Op, Operand,
     Real, Side, Source, UnaryOp,
 };
+use quorate_session::Session as Inner;
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
-use crate::operands::{Argument, dtype, dtype_parts, is_real, secret_numbers};
+use crate::hold::{Built, Seen};
+use crate::operands::{Argument, dtype, is_real, secret_numbers};
 use crate::session::Session;
 
 type Dtype<'a> = (&'a str, u32, u32);
 type Line = (String, u32);
 
 impl Session {
+    /// Builds a node, which is no array of the user's yet.
+    fn node(
+        &self,
+        py: Python<'_>,
+        line: Line,
+        build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
+    ) -> PyResult<Seen> {
+        let (seen, warnings) = {
+            let mut inner = self.lock()?;
+            let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
+            (seen(py, &inner, id)?, inner.take_warnings())
+        };
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        Ok(seen)
+    }
+
+    /// Builds a node; returns it as an array of the user's.
     fn add(
         &self,
         py: Python<'_>,
         line: Line,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
-    ) -> PyResult<u32> {
-        let (id, warnings) = {
-            let mut inner = self.lock()?;
-            let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
-            (id, inner.take_warnings())
-        };
-        warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        Ok(id.0)
+    ) -> PyResult<Built> {
+        self.node(py, line, build).map(|seen| self.hold(seen))
     }
 
     fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
         let at = Source::new(line.0.as_str(), line.1);
         dtype(parts).map_err(|fault| raise(py, &BuildError::new(fault, at).into()))
     }
+}
+
+fn seen(py: Python<'_>, inner: &Inner, id: NodeId) -> PyResult<Seen> {
+    inner.with_graph(|graph| Seen::of(graph, id)).map_err(|error| raise(py, &error))
 }
 
 fn binary_op(name: &str) -> PyResult<BinaryOp> {
@@ -103,17 +120,20 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
 
 #[pymethods]
 impl Session {
-    /// Returns shape and dtype of a node.
-    fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, Dtype<'static>)> {
-        let look = |graph: &quorate_graph::Graph| {
-            let node = graph.node(NodeId(node));
-            let (kind, bits, frac) = dtype_parts(node.dtype);
-            (node.shape.clone(), (if node.room.grows { "real" } else { kind }, bits, frac))
-        };
+    /// Returns a node of the program as an array of the user's.
+    fn array(&self, py: Python<'_>, node: u32) -> PyResult<Built> {
+        let seen = seen(py, &*self.lock()?, NodeId(node))?;
+        Ok(self.hold(seen))
+    }
+
+    /// Returns the shape of a node.
+    fn shape(&self, py: Python<'_>, node: u32) -> PyResult<Vec<usize>> {
+        let look = |graph: &quorate_graph::Graph| graph.node(NodeId(node)).shape.clone();
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them.
+    /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them. A trusted input has its
+    /// stated bound accepted without a proof.
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn input(
         &self,
@@ -124,24 +144,29 @@ impl Session {
         bound: Option<Bound<'_, PyAny>>,
         values: Option<(String, Bound<'_, PyByteArray>)>,
         column: Option<Of>,
+        trusted: bool,
         line: Line,
-    ) -> PyResult<u32> {
+    ) -> PyResult<Built> {
         let bound = bound.map(|bound| largest(&bound)).transpose()?;
         let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();
         let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
-        let id = self.add(py, line, |b| match (real, b.of_column(column)) {
+        let seen = self.node(py, line, |b| match (real, b.of_column(column)) {
             (true, mut b) => b.real_input(owner, parties, &shape, bound),
             (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
         })?;
         if let Some(data) = data {
-            self.lock()?.provide(NodeId(id), owner, &data).map_err(|error| raise(py, &error))?;
+            // Values that are refused remove the node: nobody may hold it before.
+            self.lock()?.provide(seen.node, owner, &data).map_err(|error| raise(py, &error))?;
             let warnings = self.lock()?.take_warnings();
             warnings.iter().try_for_each(|warning| warn(py, warning))?;
         }
-        Ok(id)
+        if trusted {
+            self.lock()?.trust(seen.node).map_err(|error| raise(py, &error))?;
+        }
+        Ok(self.hold(seen))
     }
 
     /// Returns the column of a node's values, and the words that they are codes of (no words for dates); None for plain
@@ -159,12 +184,12 @@ impl Session {
     }
 
     /// Builds the values of `x` with the meaning of those of `like`.
-    fn like_column(&self, py: Python<'_>, x: u32, like: u32, line: Line) -> PyResult<u32> {
+    fn like_column(&self, py: Python<'_>, x: u32, like: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.like_column(NodeId(x), NodeId(like)))
     }
 
     /// Adds public numbers of a dtype.
-    fn constant(&self, py: Python<'_>, value: Argument, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+    fn constant(&self, py: Python<'_>, value: Argument, dtype: Dtype<'_>, line: Line) -> PyResult<Built> {
         let dtype = self.dtype(py, dtype, &line)?;
         self.add(py, line, |mut b| match value.operand() {
             Operand::Ints { shape, values } => b.constant_ints(shape, values, dtype),
@@ -173,18 +198,18 @@ impl Session {
         })
     }
 
-    fn binary(&self, py: Python<'_>, op: &str, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+    fn binary(&self, py: Python<'_>, op: &str, x: Argument, y: Argument, line: Line) -> PyResult<Built> {
         let op = binary_op(op)?;
         self.add(py, line, |mut b| b.binary(op, x.operand(), y.operand()))
     }
 
     /// Rounds fixed point to whole numbers, halves to the even one.
-    fn round(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+    fn round(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.round(NodeId(x)))
     }
 
     /// Builds the whole quotient by public numbers.
-    fn floor_div(&self, py: Python<'_>, x: u32, by: Argument, line: Line) -> PyResult<u32> {
+    fn floor_div(&self, py: Python<'_>, x: u32, by: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.floor_div(NodeId(x), by.operand()))
     }
 
@@ -197,7 +222,7 @@ impl Session {
         y: Argument,
         quotient_bits: Option<u32>,
         line: Line,
-    ) -> PyResult<u32> {
+    ) -> PyResult<Built> {
         let give = match give {
             "quotient" => Give::Quotient,
             "remainder" => Give::Remainder,
@@ -206,36 +231,30 @@ impl Session {
         self.add(py, line, |mut b| b.int_divide(Division { give, quotient_bits }, x.operand(), y.operand()))
     }
 
-    /// Returns whether the values of a node are secret.
-    fn is_secret(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
-        let look = |graph: &quorate_graph::Graph| !graph.node(NodeId(node)).is_public();
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
-    }
-
     /// Builds the remainder of a whole quotient by the same numbers.
-    fn remainder(&self, py: Python<'_>, x: u32, whole: u32, by: Argument, line: Line) -> PyResult<u32> {
+    fn remainder(&self, py: Python<'_>, x: u32, whole: u32, by: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.remainder(NodeId(x), NodeId(whole), by.operand()))
     }
 
-    fn unary(&self, py: Python<'_>, op: &str, x: u32, line: Line) -> PyResult<u32> {
+    fn unary(&self, py: Python<'_>, op: &str, x: u32, line: Line) -> PyResult<Built> {
         let op = if op == "not" { UnaryOp::Not } else { UnaryOp::Neg };
         self.add(py, line, |mut b| b.unary(op, NodeId(x)))
     }
 
-    fn select(&self, py: Python<'_>, bit: Argument, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+    fn select(&self, py: Python<'_>, bit: Argument, x: Argument, y: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
     }
 
     /// Builds the other one of x and y, where `one` holds one of the two, element by element.
-    fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<u32> {
+    fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.other(x.operand(), y.operand(), NodeId(one)))
     }
 
-    fn shift(&self, py: Python<'_>, x: u32, left: bool, by: i64, line: Line) -> PyResult<u32> {
+    fn shift(&self, py: Python<'_>, x: u32, left: bool, by: i64, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| if left { b.shl(NodeId(x), by) } else { b.shr(NodeId(x), by) })
     }
 
-    fn cast(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+    fn cast(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<Built> {
         if is_real(dtype) {
             return self.add(py, line, |mut b| b.to_real(NodeId(x)));
         }
@@ -243,11 +262,11 @@ impl Session {
         self.add(py, line, |mut b| b.cast(NodeId(x), dtype))
     }
 
-    fn held(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+    fn held(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.held(NodeId(x)))
     }
 
-    fn matmul(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+    fn matmul(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.matmul(x.operand(), y.operand()))
     }
 
@@ -261,17 +280,25 @@ impl Session {
         lies: [[usize; 2]; 4],
         groups: usize,
         line: Line,
-    ) -> PyResult<u32> {
+    ) -> PyResult<Built> {
         let [stride, dilation, before, after] = lies;
         let lies = Lies { stride, dilation, before, after, groups };
         self.add(py, line, |mut b| b.conv(images.operand(), filters.operand(), lies))
     }
 
-    fn dot(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+    fn dot(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.dot(x.operand(), y.operand()))
     }
 
-    fn reduce(&self, py: Python<'_>, op: &str, x: u32, axis: Option<i64>, keepdims: bool, line: Line) -> PyResult<u32> {
+    fn reduce(
+        &self,
+        py: Python<'_>,
+        op: &str,
+        x: u32,
+        axis: Option<i64>,
+        keepdims: bool,
+        line: Line,
+    ) -> PyResult<Built> {
         self.add(py, line, |mut b| match op {
             "max" => b.max(NodeId(x), axis, keepdims),
             "min" => b.min(NodeId(x), axis, keepdims),
@@ -282,21 +309,21 @@ impl Session {
         })
     }
 
-    fn cumsum(&self, py: Python<'_>, x: u32, axis: Option<i64>, line: Line) -> PyResult<u32> {
+    fn cumsum(&self, py: Python<'_>, x: u32, axis: Option<i64>, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.cumsum(NodeId(x), axis))
     }
 
-    fn bits(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+    fn bits(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.bits(NodeId(x)))
     }
 
-    fn compose(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+    fn compose(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<Built> {
         let dtype = self.dtype(py, dtype, &line)?;
         self.add(py, line, |mut b| b.from_bits(NodeId(x), dtype))
     }
 
     /// Builds a circuit; the result is all output wires along the last axis.
-    fn circuit(&self, py: Python<'_>, circuit: &Circuit, inputs: Vec<Argument>, line: Line) -> PyResult<u32> {
+    fn circuit(&self, py: Python<'_>, circuit: &Circuit, inputs: Vec<Argument>, line: Line) -> PyResult<Built> {
         let operands: Vec<Operand<'_>> = inputs.iter().map(Argument::operand).collect();
         self.add(py, line, |mut b| b.circuit(&circuit.inner, &operands))
     }
@@ -311,7 +338,7 @@ impl Session {
         entries: Argument,
         dtype: Dtype<'_>,
         line: Line,
-    ) -> PyResult<u32> {
+    ) -> PyResult<Built> {
         let dtype = self.dtype(py, dtype, &line)?;
         let Operand::Ints { values, .. } = entries.operand() else {
             return Err(PyValueError::new_err("entries of a table are ring units"));
@@ -335,28 +362,28 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
+    fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<Built> {
         let function = real_function(function)?;
         self.add(py, line, |mut b| b.real(function, NodeId(x)))
     }
 
-    fn divide(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+    fn divide(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.divide(x.operand(), y.operand()))
     }
 
-    fn softmax(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
+    fn softmax(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.softmax(NodeId(x), axis))
     }
 
     /// Builds the elements at `index`: unsigned 32-bit positions in the flattened array.
-    fn gather(&self, py: Python<'_>, x: u32, index: Vec<u8>, shape: Vec<usize>, line: Line) -> PyResult<u32> {
+    fn gather(&self, py: Python<'_>, x: u32, index: Vec<u8>, shape: Vec<usize>, line: Line) -> PyResult<Built> {
         let (words, _) = index.as_chunks::<4>();
         let index = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
         self.add(py, line, |mut b| b.gather(NodeId(x), index, &shape))
     }
 
     /// Builds rows of a layer (count, p, r, distance) of a sorting network.
-    fn exchange(&self, py: Python<'_>, x: u32, layer: [u32; 4], side: &str, line: Line) -> PyResult<u32> {
+    fn exchange(&self, py: Python<'_>, x: u32, layer: [u32; 4], side: &str, line: Line) -> PyResult<Built> {
         let [count, p, r, distance] = layer;
         let side = match side {
             "lower" => Side::Lower,
@@ -369,42 +396,43 @@ impl Session {
     }
 
     /// Builds the values of `x` in the sharing "A", "B" or "Y".
-    fn to(&self, py: Python<'_>, x: u32, domain: &str, line: Line) -> PyResult<u32> {
+    fn to(&self, py: Python<'_>, x: u32, domain: &str, line: Line) -> PyResult<Built> {
         let domain: Domain =
             domain.parse().map_err(|error: DomainError| instance(py, "ConfigError", error.to_string()))?;
         self.add(py, line, |mut b| b.to(NodeId(x), domain))
     }
 
-    fn reshape(&self, py: Python<'_>, x: u32, shape: Vec<i64>, line: Line) -> PyResult<u32> {
+    fn reshape(&self, py: Python<'_>, x: u32, shape: Vec<i64>, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.reshape(NodeId(x), &shape))
     }
 
     /// Builds `x` times a public number, with `more` additional fractional bits where its dtype grows.
-    fn finer_multiple(&self, py: Python<'_>, x: u32, by: f64, more: u32, line: Line) -> PyResult<u32> {
+    fn finer_multiple(&self, py: Python<'_>, x: u32, by: f64, more: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.finer_multiple(NodeId(x), by, more))
     }
 
     /// Builds the values of `x`, stated to lie between these numbers of units.
-    fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<u32> {
+    fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.stated(NodeId(x), low, high))
     }
 
-    fn broadcast_to(&self, py: Python<'_>, x: u32, shape: Vec<usize>, line: Line) -> PyResult<u32> {
+    fn broadcast_to(&self, py: Python<'_>, x: u32, shape: Vec<usize>, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.broadcast_to(NodeId(x), &shape))
     }
 
-    fn transpose(&self, py: Python<'_>, x: u32, axes: Option<Vec<i64>>, line: Line) -> PyResult<u32> {
+    fn transpose(&self, py: Python<'_>, x: u32, axes: Option<Vec<i64>>, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
     /// Asserts lines with a single 1. If all parties follow the protocol, returns the array itself.
-    fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
+    fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<Built> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
-        Ok(if self.lock()?.protocol().is_checked() { proven } else { x })
+        let is_checked = self.lock()?.protocol().is_checked();
+        if is_checked { Ok(proven) } else { self.array(py, x) }
     }
 
     /// Returns the array with a proof of its range; the array itself where no proof is needed.
-    fn places(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+    fn places(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.places(NodeId(x)))
     }
 
@@ -413,13 +441,8 @@ impl Session {
         self.lock()?.set_errors_are_stated(are_stated).map_err(|error| raise(py, &error))
     }
 
-    /// Accepts the stated bound of an input without a proof.
-    fn trust(&self, py: Python<'_>, input: u32) -> PyResult<()> {
-        self.lock()?.trust(NodeId(input)).map_err(|error| raise(py, &error))
-    }
-
     /// Returns the array as a factor of several products; the array itself where that makes no difference.
-    fn as_factor(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+    fn as_factor(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.as_factor(NodeId(x)))
     }
 
@@ -428,17 +451,15 @@ impl Session {
         self.lock()?.with_graph(is_factor).map_err(|error| raise(py, &error))
     }
 
-    /// Puts the rows of several arrays into one random order; [`Session::part`] takes each array out.
-    fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<u32> {
+    /// Puts the rows of several arrays into one random order.
+    fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<Vec<Built>> {
         let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
-        self.add(py, line, |mut b| b.shuffle(&arrays))
+        let mixed = self.add(py, line.clone(), |mut b| b.shuffle(&arrays))?;
+        let part = |i| self.add(py, line.clone(), |mut b| b.part(mixed.node(), i));
+        (0..arrays.len()).map(part).collect()
     }
 
-    fn part(&self, py: Python<'_>, shuffled: u32, index: usize, line: Line) -> PyResult<u32> {
-        self.add(py, line, |mut b| b.part(NodeId(shuffled), index))
-    }
-
-    fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<u32> {
+    fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<Built> {
         let operands: Vec<Operand<'_>> = parts.iter().map(Argument::operand).collect();
         self.add(py, line, |mut b| if stack { b.stack(&operands, axis) } else { b.concat(&operands, axis) })
     }
@@ -453,7 +474,7 @@ impl Session {
         shape: Vec<usize>,
         value: Argument,
         line: Line,
-    ) -> PyResult<u32> {
+    ) -> PyResult<Built> {
         let (words, _) = index.as_chunks::<4>();
         let index: Vec<u32> = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
         self.add(py, line, |mut b| b.set_at(NodeId(x), &index, &shape, value.operand()))

@@ -5,6 +5,7 @@ mod bench;
 mod circuit;
 mod costs;
 mod errors;
+mod hold;
 mod operands;
 mod session;
 mod shadow;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
@@ -17,6 +17,7 @@ use quorate_session::{
 
 use crate::costs;
 use crate::errors::{busy, instance, raise, warn};
+use crate::hold::{Arrays, Built, Seen};
 use crate::operands::to_bytes;
 
 /// The interval at which a running program checks for Ctrl-C and reports its progress.
@@ -25,46 +26,25 @@ const TICK: Duration = Duration::from_millis(50);
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Session {
     inner: Mutex<Inner>,
-    arrays: Mutex<Arrays>,
+    arrays: Arrays,
     /// The process that opened the session. A fork finds out that it is another one, even if another thread held the
     /// lock at the fork.
     process: u32,
 }
 
-/// Python's references to the nodes. They have a lock of their own, since threads and the garbage collector release
-/// arrays at any time, also during a run.
-#[derive(Default)]
-struct Arrays {
-    /// The number of arrays that refer to each node.
-    held: BTreeMap<u32, usize>,
-    /// Nodes without arrays; passed on when the next run or plan starts.
-    released: Vec<NodeId>,
-}
-
-impl Arrays {
-    fn hold(&mut self, node: u32) {
-        *self.held.entry(node).or_default() += 1;
-    }
-
-    fn release(&mut self, node: u32) {
-        match self.held.get_mut(&node) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                self.held.remove(&node);
-                self.released.push(NodeId(node));
-            }
-        }
-    }
-}
-
 impl Session {
     fn new(inner: Inner) -> Self {
-        Session { inner: Mutex::new(inner), arrays: Mutex::default(), process: std::process::id() }
+        let process = std::process::id();
+        Session { inner: Mutex::new(inner), arrays: Arrays::of(process), process }
     }
 
     fn take_over_released(&self, inner: &mut Inner) {
-        let released = std::mem::take(&mut self.arrays.lock().unwrap_or_else(PoisonError::into_inner).released);
-        released.into_iter().for_each(|id| inner.release(id));
+        self.arrays.take_released().into_iter().for_each(|id| inner.release(id));
+    }
+
+    /// Returns a node as an array of the user's.
+    pub(crate) fn hold(&self, seen: Seen) -> Built {
+        seen.held(&self.arrays)
     }
 
     /// Locks the session, unless another thread is running a program on it.
@@ -210,19 +190,6 @@ impl Session {
     /// Returns whether this is a copy in a fork of the process that opened the session.
     fn is_forked(&self) -> bool {
         self.process != std::process::id()
-    }
-
-    /// Counts one more array for a node. It runs no Python code, so that read and update are atomic.
-    fn hold(&self, node: u32) {
-        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
-    }
-
-    /// Counts one array less for a node; the value is released with the last.
-    fn release(&self, node: u32) {
-        if self.is_forked() {
-            return;
-        }
-        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 
     /// Runs what `targets` need; returns one (kind, bytes) or None for each target. `progress(phase, share, bytes)` is

@@ -172,8 +172,8 @@ class Derived:
             [7 5]
         """
         x = self._me()
-        node = x._session._native.assert_one_hot(x._node, operator.index(axis), _source.line())
-        return x if node == x._node else x._new(node)
+        proven = x._new(x._session._native.assert_one_hot(x._node, operator.index(axis), _source.line()))
+        return x if proven._node == x._node else proven
 
     def as_factor(self) -> SecretArray:
         """Returns the array as a factor: numbers, such as weights, that a session multiplies by many times.
@@ -200,8 +200,8 @@ class Derived:
             [2 4]
         """
         x = self._me()
-        node = x._session._native.as_factor(x._node, _source.line())
-        return x if node == x._node else x._new(node)
+        factor = x._new(x._session._native.as_factor(x._node, _source.line()))
+        return x if factor._node == x._node else factor
 
     def _is_factor(self) -> bool:
         """Whether the array is a factor, of which products send nothing."""

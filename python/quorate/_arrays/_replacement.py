@@ -35,8 +35,8 @@ class Picked:
         array = self._array
         index = np.ascontiguousarray(self._places).tobytes()
         operand = array._operand(value, "set")
-        node = array._session._native.set_at(array._node, index, self._places.shape, operand, _source.line())
-        return array._new(node)
+        native = array._session._native
+        return array._new(native.set_at(array._node, index, self._places.shape, operand, _source.line()))
 
     def add(self, value: Any) -> SecretArray:
         """Returns the array with `value`, which broadcasts, added to the picked elements.

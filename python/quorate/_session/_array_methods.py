@@ -21,6 +21,7 @@ from quorate.dtypes import Dtype, check
 from quorate.errors import DtypeError, InputWarning, ShapeError
 
 if TYPE_CHECKING:
+    from quorate._quorate import Built
     from quorate.session import Session
 
 __all__ = ["ArrayMethods"]
@@ -32,8 +33,8 @@ class ArrayMethods:
     def _session(self) -> Session:
         return cast("Session", self)
 
-    def _array(self, node: int) -> SecretArray:
-        return SecretArray(self._session(), node)
+    def _array(self, built: Built) -> SecretArray:
+        return SecretArray(self._session(), built)
 
     def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
         """Returns x where the condition's bit is 1, y elsewhere; 1 round after the condition.
@@ -129,8 +130,8 @@ class ArrayMethods:
 
     def _places(self, index: SecretArray) -> SecretArray:
         """Returns the positions. Where parties may cheat, their owners prove stated bounds."""
-        node = self._session()._native.places(index._node, _source.line())
-        return index if node == index._node else self._array(node)
+        proven = self._array(self._session()._native.places(index._node, _source.line()))
+        return index if proven._node == index._node else proven
 
     def take(self, x: Any, index: SecretArray, axis: int | None = None) -> SecretArray:
         """Returns elements at secret positions along an axis, or of the flattened array; 0 for positions out of range.
@@ -238,12 +239,7 @@ class ArrayMethods:
             raise DtypeError(at("shuffle takes secret arrays: public numbers become some by mpc.constant"))
         lined = [lined_up("shuffle", x, row_axis("shuffle", axis)) for x in arrays]
         nodes = [operand(self._session(), x, "shuffle") for x, _ in lined]
-        native = self._session()._native
-        mixed = native.shuffle(nodes, _source.line())
-        try:
-            parts = [self._array(native.part(mixed, i, _source.line())) for i in range(len(nodes))]
-        finally:
-            native.release(mixed)
+        parts = map(self._array, self._session()._native.shuffle(nodes, _source.line()))
         moved = tuple(back(part) for part, (_, back) in zip(parts, lined, strict=True))
         return moved[0] if len(moved) == 1 else moved
 

@@ -84,8 +84,7 @@ class _Room:
 
     @staticmethod
     def of(what: str, arrays: Sequence[SecretArray]) -> _Room:
-        is_secret = arrays[0]._session._native.is_secret
-        parts = tuple((x.dtype.frac, magnitude(whole_of(x)), is_secret(x._node)) for x in arrays)
+        parts = tuple((x.dtype.frac, magnitude(whole_of(x)), x._is_secret) for x in arrays)
         return _Room(what, len(arrays[0]), parts)
 
     def most(self) -> tuple[int, int]:

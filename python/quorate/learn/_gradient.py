@@ -13,7 +13,7 @@ from quorate._clear._steps import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
-from quorate.learn._gradient_values import Factored, Given, Made, ceil_log2, most_of
+from quorate.learn._gradient_values import Factored, Given, Made, ceil_log2, most_of, of_node
 from quorate.learn._rules import EXACT, PIECEWISE, RULES, Rule, log_softmax
 
 __all__ = ["gradient"]
@@ -212,7 +212,7 @@ class _Program:
         made = self._steps.get(step.inputs[-1])
         if step.op not in _DIVIDING or (made is not None and made.units is not None):
             return False
-        by = SecretArray(session, step.inputs[-1])
+        by = of_node(session, step.inputs[-1])
         return most_of(by) is None and not by.dtype.grows and by.dtype.frac < _FINE_FRAC
 
     def say_what_is_lost(self, session: Any) -> None:
@@ -225,10 +225,10 @@ class _Program:
             verb = "may lose"
             what = f"nothing says how large what is divided by may be, and {lost.dtype} has few fractional bits"
             instead = "leave dtype= of the inputs out, so that results grow, or state one with 32, qr.fixed(96, 32)"
-        elif SecretArray(session, lost.node).dtype.grows and lost.op in _MULTIPLYING:
+        elif of_node(session, lost.node).dtype.grows and lost.op in _MULTIPLYING:
             what = "nothing proves how large what slopes are multiplied by may be"
             instead = "state bound= of the inputs, or clip what is multiplied to what it can be, x.clip(low, high)"
-        elif SecretArray(session, lost.node).dtype.grows:
+        elif of_node(session, lost.node).dtype.grows:
             what = "nothing proves how small or how large what is divided by may be"
             instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
         else:
@@ -247,7 +247,7 @@ class _Program:
         for node in step.inputs:
             made = self._steps.get(node)
             if made is None:  # the operand is a parameter
-                shapes.append(tuple(session._native.info(node)[0]))
+                shapes.append(tuple(session._native.shape(node)))
             else:
                 shapes.append(made.shape)
             units = None if made is None else made.units

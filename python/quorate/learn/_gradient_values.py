@@ -14,7 +14,7 @@ from quorate._clear._steps import Step
 from quorate.array import SecretArray
 from quorate.session import Session
 
-__all__ = ["Factored", "Given", "Made", "ceil_log2", "floor_log2", "most_of", "normalised", "plain"]
+__all__ = ["Factored", "Given", "Made", "ceil_log2", "floor_log2", "most_of", "normalised", "of_node", "plain"]
 
 # Public numbers at least this large lose at most three bits in a product, and are not scaled.
 _LARGE_ENOUGH = 2.0**-3
@@ -91,8 +91,8 @@ class Factored:
         kept = min(digits, self.lifted, -floor_log2(abs(self.factor)))
         if kept <= 0 or self.is_public or not self.array.dtype.grows:
             return self.array * self.factor
-        node = self.array._session._native.finer_multiple(self.array._node, self.factor, kept, _source.line())
-        return self.array._new(node)
+        native, line = self.array._session._native, _source.line()
+        return self.array._new(native.finer_multiple(self.array._node, self.factor, kept, line))
 
     def even(self) -> Factored:
         """Scales public numbers to a size that keeps digits in fixed point; the factor compensates."""
@@ -179,6 +179,11 @@ def plain(values: np.ndarray) -> Any:
     return values.astype(np.int64) if _are_whole(values) else values
 
 
+def of_node(session: Session, node: int) -> SecretArray:
+    """Returns a node of the session's program as an array."""
+    return SecretArray(session, session._native.array(node))
+
+
 @dataclasses.dataclass(frozen=True)
 class Made:
     """A step of the program, with its operands, as rules of gradients need it.
@@ -209,17 +214,17 @@ class Made:
 
     def operand(self, place: int) -> SecretArray:
         """Returns an operand as an array."""
-        return SecretArray(self.session, self.step.inputs[place])
+        return of_node(self.session, self.step.inputs[place])
 
     def source(self, place: int) -> SecretArray:
         """Returns an operand, or the smaller array that broadcasts to it."""
         source = self.sources[place]
-        return self.operand(place) if source is None else SecretArray(self.session, source)
+        return self.operand(place) if source is None else of_node(self.session, source)
 
     @property
     def result(self) -> SecretArray:
         """The step's result."""
-        return SecretArray(self.session, self.step.node)
+        return of_node(self.session, self.step.node)
 
     def where(self, place: int, gradient: Callable[[], Factored]) -> Factored | None:
         """Returns the gradient of an operand if it is needed, else None."""

@@ -16,7 +16,7 @@ from quorate import _source
 from quorate._clear._steps import Step
 from quorate.array import SecretArray
 from quorate.functions import sqrt
-from quorate.learn._gradient_values import Factored, Made, ceil_log2, floor_log2, most_of, normalised, plain
+from quorate.learn._gradient_values import Factored, Made, ceil_log2, floor_log2, most_of, normalised, of_node, plain
 
 __all__ = [
     "broadcast_to",
@@ -105,7 +105,7 @@ def times_operand(made: Made, g: Factored, place: int) -> Factored:
     """Multiplies the gradient by an operand; one that lost digits by a division is computed again with more digits."""
     real = made.reals[place]
     if real is not None:  # whole numbers of many bits, whose products would leave no room
-        x = SecretArray(made.session, real)
+        x = of_node(made.session, real)
         g = multiplied(made, g, x)
         return g.of(g.array, 2.0**x.dtype.frac)
     step = made.before[place]
@@ -119,7 +119,7 @@ def _anew(made: Made, step: Step) -> Factored | None:
     """Returns the results of a step, scaled so that they keep their digits; None for a step that loses none."""
     if step.op not in ("divide", "reciprocal", "rsqrt"):
         return None
-    operands = [SecretArray(made.session, node) for node in step.inputs]
+    operands = [of_node(made.session, node) for node in step.inputs]
     by = operands[-1]
     if not few_digits(by, step):
         return None
