@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._values._public_numbers import as_numbers, pack, packed
 
 
 class Counting:
@@ -161,3 +162,32 @@ def test_an_answer_describes_the_array(given: Given) -> None:
     assert qr.dtypes.Dtype.of(parts) == built.dtype
     assert built.dtype.grows and parts[0] == "real"
     assert given.mpc.constant(1)._is_secret is False
+
+
+NUMBERS = [
+    0,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    2**70,
+    True,
+    False,
+    0.1,
+    -0.0,
+    1e300,
+    float("inf"),
+    np.int8(-3),
+    np.float32(0.1),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_single_numbers_are_packed_as_arrays_are(number: Any) -> None:
+    assert packed(number, "test") == pack(as_numbers(number, "test"))
+
+
+def test_what_is_no_number_is_refused_with_its_name() -> None:
+    for wrong, error in ((2**130, qr.RangeError), ("3", qr.DtypeError), (None, qr.DtypeError), (1j, qr.DtypeError)):
+        with pytest.raises(error, match="test"):
+            packed(wrong, "test")

@@ -22,7 +22,7 @@ from quorate._arrays._unsupported import NO_INDEX, Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
 from quorate._values._axes import Axes, one_axis, whole_axis
-from quorate._values._public_numbers import as_numbers, pack
+from quorate._values._public_numbers import packed
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -594,4 +594,4 @@ def operand(session: Session, value: Any, what: str) -> Any:
         raise DtypeError(
             at("* of numpy.matrix is a product of matrices: write np.asarray(m) @ x, or np.asarray(m) * x")
         )
-    return pack(as_numbers(value, what))
+    return packed(value, what)

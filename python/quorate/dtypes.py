@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 from typing import Any
 
 from quorate._source import at
@@ -37,6 +38,7 @@ class Dtype:
     grows: bool = dataclasses.field(default=False, compare=False)
 
     @staticmethod
+    @functools.cache
     def of(parts: tuple[str, builtins.int, builtins.int]) -> Dtype:
         """Makes a dtype from the native module's parts."""
         kind, bits, frac = parts

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::{PyByteArray, PyBytes, PyTuple};
 
 use quorate_graph::{Dtype, Fault, NodeId, Operand};
 use quorate_ring::memory::{OutOfMemory, collected};
@@ -120,8 +120,8 @@ impl<'py> FromPyObject<'_, 'py> for Argument {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(id) = object.extract::<u32>() {
-            return Ok(Argument::Node(NodeId(id)));
+        if !object.is_instance_of::<PyTuple>() {
+            return Ok(Argument::Node(NodeId(object.extract()?)));
         }
         let (kind, shape, bytes): (String, Vec<usize>, Bound<'py, PyBytes>) = object.extract()?;
         let data = numbers(&kind, bytes.as_bytes())?;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import decimal
 import numbers
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 Packed = tuple[str, tuple[int, ...], bytes]
+
+_FLOAT = struct.Struct("<d")
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
@@ -103,6 +106,18 @@ def pack(array: np.ndarray) -> Packed:
     if kind == "w":
         return kind, array.shape, b"".join(int(v).to_bytes(16, "little", signed=True) for v in array.ravel())
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
+
+
+def packed(values: Any, what: str) -> Packed:
+    """Packs public numbers as `pack(as_numbers(values, what))` does; single numbers of Python without numpy."""
+    kind = type(values)
+    if kind is float:
+        return "f", (), _FLOAT.pack(values)
+    if kind is bool:
+        return "?", (), bytes((values,))
+    if kind is int and -(1 << 63) <= values < 1 << 63:
+        return "i", (), values.to_bytes(8, "little", signed=True)
+    return pack(as_numbers(values, what))
 
 
 @contextlib.contextmanager
