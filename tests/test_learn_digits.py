@@ -228,6 +228,38 @@ def test_the_share_of_one_record_among_many(records: int, by_function: bool) -> 
         assert np.abs(found.reveal() - wanted).max() < 1e-3 * np.abs(wanted).max()
 
 
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+@pytest.mark.parametrize(("count", "bound"), [(5, 1.0), (32, 0.05), (33, 1.0), (400, 0.05), (400, None)])
+def test_slopes_of_many_shares_at_once(place: Place, count: int, bound: float | None) -> None:
+    """With a stated bound, a share is proven to be small, and sums of shares times slopes are not."""
+    rng = np.random.default_rng(count)
+    with qr.local(place.protocol, parties=place.parties, **dict(place.options)) as mpc:
+        z, slopes = rng.uniform(-1, 1, count) * (bound or 1), rng.uniform(0.5, 1, count)
+        shares = np.exp(z) / np.exp(z).sum()
+        for size in (1.0, 1e3):
+            x, c = mpc.input(z, owner=0, bound=bound), slopes * size
+            [found] = gradient((qr.softmax(x) * c).sum(), [x])
+            wanted = shares * (c - shares @ c)
+            assert np.abs(found.reveal() - wanted).max() < 1e-3 * np.abs(wanted).max(), (count, bound, size)
+
+
+def test_a_gradient_in_a_stated_dtype_that_a_function_takes_is_told_what_works() -> None:
+    rng = np.random.default_rng(8)
+    z, c = rng.uniform(-1, 1, 1000), rng.uniform(0.5, 1, 1000)
+    shares = np.exp(z) / np.exp(z).sum()
+    with qr.local("rss") as mpc:
+        with pytest.warns(qr.RangeWarning, match="leave dtype= of the inputs out, so that results grow"):
+            x = mpc.input(z, owner=0, bound=1, dtype=qr.fixed(64, 16))
+            gradient((qr.softmax(x) * c).sum(), [x])[0].reveal()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.RangeWarning)
+            x = mpc.input(z, owner=0, bound=1)
+            found = gradient((qr.softmax(x) * c).sum(), [x])[0].reveal()
+        wanted = shares * (c - shares @ c)
+        assert np.abs(found - wanted).max() < 1e-3 * np.abs(wanted).max()
+
+
 def test_slopes_that_no_bound_leaves_room_for_are_named_and_the_advice_works() -> None:
     x, w = np.random.default_rng(12).normal(size=(20_000, 3)).clip(-3, 3), np.array([0.5, -0.25, 0.75])
     wanted = slopes_of_a_share(x, w, np.arange(len(x)))

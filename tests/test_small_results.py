@@ -304,6 +304,8 @@ FUNCTIONS: dict[str, tuple[np.ndarray, Any, Any]] = {
     "exp": (np.array([-13.5, -12.0, -15.25]), qr.exp, np.exp),
     "sigmoid": (np.array([-13.5, -12.0, -15.25]), qr.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
     "softmax": (np.random.default_rng(3).normal(0, 1, 3000).clip(-3, 3), qr.softmax, _softmax),
+    "softmax of one large": (np.append(np.random.default_rng(3).normal(0, 0.1, 9999), 8.0), qr.softmax, _softmax),
+    "far exp": (np.array([-100.0, -101.5, -103.0]), qr.exp, np.exp),
 }
 INSTEAD = {
     "exp": re.compile(r"add ([\d.]+) to its argument, which multiplies results by 2\*\*(\d+)"),
@@ -325,19 +327,57 @@ def test_functions_whose_results_are_all_small_are_named_and_the_advice_works(
             got = function(x).reveal()
         assert not _kept(got, clear(values))
         assert len(said) == 1
-        [(advised, bits)] = INSTEAD[what].findall(str(said[0].message))
+        form = next(name for name in INSTEAD if name in what)
+        [(advised, bits)] = INSTEAD[form].findall(str(said[0].message))
         assert f"divide results by 2**{bits} again where they are large" in str(said[0].message)
         with warnings.catch_warnings():
             warnings.simplefilter("error", qr.errors.RangeWarning)
-            if what == "exp":
+            if form == "exp":
                 followed = qr.exp(x + float(advised))
-            elif what == "sigmoid":
+            elif form == "sigmoid":
                 followed = eval(advised, {"qr": qr, "np": np, "x": x}) * qr.sigmoid(abs(x))
             else:
                 h = eval(advised, {"qr": qr, "x": x})
                 followed = h * 2 ** int(bits) / h.sum()
             found = followed.reveal() / 2 ** int(bits)
     assert _kept(found, clear(values))
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+@pytest.mark.parametrize(
+    ("function", "clear"),
+    [(qr.tanh, np.tanh), (qr.gelu, lambda x: x / 2 + x * x / np.sqrt(2 * np.pi))],
+    ids=["tanh", "gelu"],
+)
+def test_arguments_that_functions_round_are_named_and_the_advice_works(shadow: bool, function: Any, clear: Any) -> None:
+    values = np.array([0.7123, -1.5432, 1.8765]) / 4096
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(values * 4096, owner=0, bound=2, dtype=qr.real) / 4096
+        with pytest.warns(qr.errors.RangeWarning, match="functions take 16 fractional bits") as said:
+            got = function(x).reveal()
+        assert not _kept(got, clear(values))
+        assert len(said) == 1
+        [advised] = re.findall(r"compute (x .*) where x is so small", str(said[0].message))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert _kept(eval(advised, {"x": x}).reveal(), clear(values))
+            # Functions that are not small where their arguments are lose nothing.
+            for other in (qr.exp, qr.sigmoid, qr.softmax):
+                other(x).reveal()
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_logarithms_of_numbers_near_1_are_named_and_the_advice_works(shadow: bool) -> None:
+    values = np.array([0.7123, -1.5432, 1.8765]) / 4096
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(values * 4096, owner=0, bound=2) / 4096 + 1
+        with pytest.warns(qr.errors.RangeWarning, match="where the exact result is") as said:
+            got = qr.log(x).reveal()
+        assert not _kept(got, np.log(1 + values))
+        [(z, advised)] = re.findall(r"compute z = (x - 1) and (z .*) where x is so near to 1", str(said[0].message))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert _kept(eval(advised, {"z": eval(z, {"x": x})}).reveal(), np.log(1 + values))
 
 
 @pytest.mark.parametrize("shadow", [False, True])

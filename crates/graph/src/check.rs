@@ -332,6 +332,15 @@ impl Look<'_> {
         self.nodes.iter().any(uses)
     }
 
+    /// Returns the function that takes a conversion as its argument, if its results are small where its arguments are.
+    fn taken_by(&self, id: NodeId) -> Option<Real> {
+        let takes = |&user: &NodeId| match self.graph.node(user).op {
+            Op::Real(function @ (Real::Tanh | Real::Gelu)) if self.graph.node(user).inputs[0] == id => Some(function),
+            _ => None,
+        };
+        if matches!(self.graph.node(id).op, Op::Convert) { self.nodes.iter().find_map(takes) } else { None }
+    }
+
     /// Computes the sum of magnitudes for a sum of which a mean is taken.
     fn note_magnitudes(&mut self, id: NodeId, known: &BTreeMap<NodeId, Vec<i128>>) {
         let node = self.graph.node(id);
@@ -353,6 +362,8 @@ impl Look<'_> {
         };
         let around = digits::Around {
             magnitudes,
+            taken_by: self.taken_by(id),
+            takes_few: &|| self.behind([id].iter()).iter().any(|&id| takes_few(&self.graph.node(id).op)),
             is_a_part: &|| {
                 node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id)
             },
@@ -410,6 +421,11 @@ impl Look<'_> {
         };
         Some(BuildError::new(fault, node.source.clone()))
     }
+}
+
+/// Returns whether the operation takes no more than 16 fractional bits.
+fn takes_few(op: &Op) -> bool {
+    matches!(op, Op::Softmax(_) | Op::Real(Real::Exp | Real::Sigmoid | Real::Tanh | Real::Gelu))
 }
 
 /// A result beyond its dtype.

@@ -3,26 +3,30 @@
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
 //! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. It also
 //! does where more than half of its numbers that are not 0 lose more than 2^-8 of themselves, however large the others
-//! are. So there is no warning for a few numbers that are nearly 0 next to others, which lose digits in any data. A
+//! are, if there are at least [`MANY`]: small matrices often have most elements near 0. So there is no warning for a few numbers that are nearly 0 next to others, which lose digits in any data. A
 //! mean counts with the magnitudes of its terms: if they cancel, it is small, and its digits are known no better than
 //! those of the terms.
 //!
-//! Powers and sigmoids are nearly 0 for most arguments, and only sums count for them. The shares of a softmax count as
-//! one column, since each is a part of 1. Results of `tanh`, `gelu` and `log` that are small have lost no more than
-//! their arguments.
+//! Powers, sigmoids, logarithms and shares of a softmax are nearly 0 for many arguments: for them an array counts as a
+//! whole, and only its sums. Arguments of `tanh` and `gelu` that are rounded to 16 fractional bits count in place of the
+//! results, which are small where the arguments are. `gelu` of numbers below -3 is nearly 0 and does not count.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
 use crate::ranges::{self, Known};
-use crate::real::{self, MAX_FINE_FRAC, Real};
+use crate::real::{self, MAX_FINE_FRAC, MAX_FRAC, Real};
 use crate::reference;
 
 /// A column may lose its magnitude divided by this.
 const SHARE: f64 = 256.0;
 /// Values of at least this magnitude, in units, lose less than that.
 const SAFE: i128 = 256;
+/// The least number of numbers of a column of which most are looked at.
+const MANY: usize = 16;
+/// The largest exponent of a factor of powers: e^-700 is the least that a double holds.
+const MOST_POWER: i32 = 1024;
 /// Bits that advice adds beyond those that are lost.
 const MORE_BITS: i32 = 4;
 
@@ -31,7 +35,18 @@ const MORE_BITS: i32 = 4;
 pub enum Keep {
     /// State the range of the operands.
     Known,
-    /// Multiply an operand of the operation; for functions, compute a multiple of the result.
+    /// Compute something else than this function.
+    Instead {
+        /// The name of the function.
+        of: &'static str,
+        /// The exponent of the factor by which that is larger, a power of two.
+        more: u32,
+        /// The exponent of the factor of the powers whose shares are computed in place of a softmax.
+        up: u32,
+    },
+    /// Leave the dtype out: a function does not take more fractional bits.
+    NoDtype,
+    /// Multiply an operand of the operation.
     Multiple {
         /// The exponent of the factor, a power of two.
         more: u32,
@@ -49,17 +64,7 @@ impl Keep {
     /// Returns the advice as text.
     pub(crate) fn advice(self, op: &str) -> String {
         let multiple = |more: u32| {
-            let power = format!("{:.6}", f64::from(more) * std::f64::consts::LN_2);
             let what = match op {
-                "exp" => format!("add {power} to its argument, which multiplies results by 2**{more}"),
-                "sigmoid" => format!(
-                    "compute qr.exp(np.minimum(x, 0) + {power}) * qr.sigmoid(abs(x)), which is 2**{more} times as \
-                     large"
-                ),
-                "softmax" => format!(
-                    "compute h = qr.exp(x - x.max()) and h * 2**{more} / h.sum(), with the axis and keepdims=True where \
-                     x has several axes, which is 2**{more} times as large"
-                ),
                 "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
                 "reciprocal" => format!("divide its argument by 2**{more} first"),
                 "rsqrt" => format!("divide its argument by 4**{more} first"),
@@ -73,6 +78,8 @@ impl Keep {
                             bits are kept for more"
                     .into()
             }
+            Keep::Instead { of, more, up } => instead(of, more, up),
+            Keep::NoDtype => "leave dtype= of the inputs out, so that results grow".into(),
             Keep::Multiple { more } => multiple(more),
             Keep::Dtype { dtype, more: Some(more) } => {
                 format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {}", multiple(more))
@@ -82,6 +89,31 @@ impl Keep {
             }
         }
     }
+}
+
+/// Returns what to compute in place of a function of small results, as text.
+fn instead(of: &str, more: u32, up: u32) -> String {
+    let power = |bits: u32| format!("{:.6}", f64::from(bits) * std::f64::consts::LN_2);
+    let larger = match of {
+        "exp" => format!("add {} to its argument, which multiplies results by 2**{more}", power(more)),
+        "sigmoid" => format!(
+            "compute qr.exp(np.minimum(x, 0) + {}) * qr.sigmoid(abs(x)), which is 2**{more} times as large",
+            power(more)
+        ),
+        "log" => return "compute z = x - 1 and z - z * z / 2 + z * z * z / 3 where x is so near to 1".into(),
+        "tanh" => return "functions take 16 fractional bits: compute x - x * x * x / 3 where x is so small".into(),
+        "gelu" => {
+            return "functions take 16 fractional bits: compute x / 2 + 0.3989423 * x * x where x is so small".into();
+        }
+        _ => {
+            let raised = if up == 0 { String::new() } else { format!(" + {}", power(up)) };
+            format!(
+                "compute h = qr.exp(x - x.max(){raised}) and h * 2**{more} / h.sum(), with the axis and keepdims=True \
+                 where x has several axes, which is 2**{more} times as large"
+            )
+        }
+    };
+    format!("{larger}, and divide results by 2**{more} again where they are large")
 }
 
 /// Returns whether the step rounds results that may be small; `range` is their range.
@@ -94,7 +126,7 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
         Op::Scale(scale) => scale.rounds(),
         Op::FloorDiv(_) | Op::Divide | Op::Softmax(_) => true,
-        Op::Real(Real::Rsqrt | Real::Reciprocal | Real::Exp | Real::Sigmoid) => true,
+        Op::Real(Real::Rsqrt | Real::Reciprocal | Real::Exp | Real::Sigmoid | Real::Log) => true,
         // A user who converts states which bits are dropped.
         Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
         _ => false,
@@ -127,6 +159,10 @@ fn terms(node: &Node) -> usize {
 pub(crate) struct Around<'v> {
     /// For a mean, the sums of its terms' magnitudes.
     pub magnitudes: Option<&'v [i128]>,
+    /// The function that takes a conversion as its argument, if it has a form for small ones.
+    pub taken_by: Option<Real>,
+    /// Whether what is computed on the way takes no more than 16 fractional bits.
+    pub takes_few: &'v dyn Fn() -> bool,
     /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
     pub is_a_part: &'v dyn Fn() -> bool,
 }
@@ -137,12 +173,13 @@ pub(crate) fn lost(
     nodes: &[&Node],
     operands: &[&[i128]],
     result: &[i128],
-    Around { magnitudes, is_a_part }: Around<'_>,
+    Around { magnitudes, taken_by, takes_few, is_a_part }: Around<'_>,
 ) -> Option<Fault> {
     let exact = exact(node, nodes, operands)?;
     let sizes = magnitudes.and_then(|magnitudes| self::exact(node, nodes, &[magnitudes]));
+    let as_a_whole = is_small_by_nature(&node.op);
     let width = match node.op {
-        Op::Softmax(_) => 1,
+        _ if as_a_whole => 1,
         _ if node.shape.len() > 1 => node.shape.last().copied().unwrap_or(1),
         _ => 1,
     };
@@ -154,13 +191,12 @@ pub(crate) fn lost(
             columns[i % width].add((result as f64 - exact).abs(), size, exact != 0.0);
         }
     }
-    let each_counts = !is_small_by_nature(&node.op);
-    let column = columns.iter().position(|column| column.loses() || each_counts && column.mostly_loses())?;
+    let column = columns.iter().position(|column| column.loses() || !as_a_whole && column.mostly_loses())?;
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
     let usual = sizes.as_ref().unwrap_or(&exact).iter().skip(column).step_by(width).map(|size| size.abs());
-    let more = columns[column].missing(each_counts.then(|| median(usual))) + MORE_BITS;
-    let more = more.clamp(1, 127) as u32;
+    let more = columns[column].missing((!as_a_whole).then(|| median(usual))) + MORE_BITS;
+    let more = more.clamp(1, if as_a_whole { MOST_POWER } else { 127 }) as u32;
     // If bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
     // product.
     let product = nodes.iter().map(|node| node.range().signed_bits()).sum::<u32>();
@@ -177,7 +213,9 @@ pub(crate) fn lost(
         becomes: shown(node.dtype.decode(result[index])),
         dtype: node.dtype,
         keep: match finer(node.dtype, more) {
-            _ if is_small_by_nature(&node.op) => Keep::Multiple { more },
+            _ if as_a_whole => Keep::Instead { of: node.op.name(), more, up: raised(&node.op, &exact, unit) },
+            _ if taken_by.is_some() => Keep::Instead { of: taken_by.map_or("", Real::name), more: 0, up: 0 },
+            Some(dtype) if !node.room.grows && dtype.frac() > MAX_FRAC && takes_few() => Keep::NoDtype,
             Some(dtype) if magnitudes.is_some() => Keep::Dtype { dtype, more: None },
             _ if node.room.grows && (has_no_room || is_a_part()) => Keep::Known,
             _ if node.room.grows => Keep::Multiple { more },
@@ -211,7 +249,7 @@ impl Column {
     }
 
     fn mostly_loses(&self) -> bool {
-        2 * self.lost > self.count
+        self.count >= MANY && 2 * self.lost > self.count
     }
 
     /// Returns the number of bits that are missing; `usual` is the median magnitude where each number counts.
@@ -236,7 +274,18 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Returns whether many results are nearly 0 whatever the arguments' units.
 fn is_small_by_nature(op: &Op) -> bool {
-    matches!(op, Op::Softmax(_) | Op::Real(Real::Exp | Real::Sigmoid))
+    matches!(op, Op::Softmax(_) | Op::Real(Real::Exp | Real::Sigmoid | Real::Log))
+}
+
+/// Returns the exponent of a factor of the powers whose shares these are, in units of 1 / `unit`, with which the powers
+/// lose no digits as a whole; 0 where they lose none, and for other operations.
+fn raised(op: &Op, shares: &[f64], unit: f64) -> u32 {
+    let Op::Softmax(axis) = op else { return 0 };
+    // The largest power is 1, so the mean of the powers is 1 / (n times the largest share).
+    let largest = shares.iter().fold(0.0f64, |most, share| most.max(share / unit));
+    let mean = -(largest * axis.len as f64).log2();
+    let enough = f64::from(MORE_BITS as u32) + SHARE.log2() - unit.log2();
+    (enough - mean).ceil().clamp(0.0, 40.0) as u32
 }
 
 /// Returns a dtype with the same whole bits and `more` additional fractional ones, in a usual width.
@@ -287,6 +336,7 @@ fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>>
         }
         Op::Real(Real::Rsqrt) => each(&|x| f64::from(2 * to + from).exp2().sqrt() / x.sqrt()),
         Op::Real(Real::Reciprocal) => each(&|x| f64::from(to + from).exp2() / x),
+        Op::Real(Real::Log) => each(&|x| f64::from(to).exp2() * (x / f64::from(from).exp2()).ln()),
         Op::Real(Real::Exp) => each(&|x| f64::from(to).exp2() * (x / f64::from(from).exp2()).exp()),
         Op::Real(Real::Sigmoid) => each(&|x| f64::from(to).exp2() / (1.0 + (-x / f64::from(from).exp2()).exp())),
         Op::Softmax(axis) => {

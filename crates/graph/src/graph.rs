@@ -474,6 +474,13 @@ impl Graph {
         }
     }
 
+    /// Sets that digits that `id` loses are not reported.
+    pub(crate) fn state_error(&mut self, id: NodeId) {
+        if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            node.error_is_stated = true;
+        }
+    }
+
     /// Sets the meaning of the values of `id`, which was built last.
     pub(crate) fn give_column(&mut self, id: NodeId, column: Option<Arc<Column>>) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {

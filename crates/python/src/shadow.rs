@@ -54,6 +54,7 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     out.set_item("dtype", dtype_parts(node.dtype))?;
     out.set_item("numbers", numbers(&node.op))?;
     out.set_item("error_is_stated", node.error_is_stated)?;
+    out.set_item("grows", node.room.grows)?;
     if let Op::Gather(index) = &node.op {
         let bytes: Vec<u8> = index.expand().iter().flat_map(|i| i.to_le_bytes()).collect();
         out.set_item("index", PyBytes::new(py, &bytes))?;

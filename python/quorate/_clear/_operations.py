@@ -112,21 +112,23 @@ def coarse(
 ) -> tuple[tuple[int, ...], int] | None:
     """Returns the first number of a column that loses digits, and the extra bits that would keep it.
 
-    A column is all numbers with the same last index, or an array of one axis; the shares of a softmax are one column.
-    It loses digits where the errors add up to more than 2^-8 of the magnitudes, or where more than half of its numbers
-    lose more than 2^-8 of themselves; only the sums count for functions that are nearly 0 for most arguments. The
-    result is None if no column does. Where `magnitudes` are given, the loss is compared with them and not with the
-    exact results.
+    A column is all numbers with the same last index, or an array of one axis. It loses digits where the errors add up
+    to more than 2^-8 of the magnitudes, or where more than half of at least 16 numbers lose more than 2^-8 of
+    themselves. Of functions that are nearly 0 for many arguments, an array counts as a whole, and only its sums. The
+    result is None if no column loses digits. Where `magnitudes` are given, the loss is compared with them and not with
+    the exact results.
     """
-    width = exact.shape[-1] if exact.ndim > 1 and op != "softmax" else 1
+    as_a_whole = op in SMALL_BY_NATURE
+    width = exact.shape[-1] if exact.ndim > 1 and not as_a_whole else 1
     columns = exact.reshape(-1, width)
     off = np.abs(result.astype(float).reshape(columns.shape) - columns)
     # Rounding causes no larger error: results further off were saturated or wrapped, which other checks report.
     off = np.where(off > _MOST_ROUNDED, 0, off)
     each = np.abs(exact if magnitudes is None else magnitudes).reshape(columns.shape)
     sums, sizes, counted = off.sum(axis=0), each.sum(axis=0), columns != 0
-    mostly = 2 * (counted & (off * _SHARE > each)).sum(axis=0) > counted.sum(axis=0)
-    if op in SMALL_BY_NATURE:
+    count = counted.sum(axis=0)
+    mostly = (count >= _MANY) & (2 * (counted & (off * _SHARE > each)).sum(axis=0) > count)
+    if as_a_whole:
         mostly = np.zeros_like(mostly)
     lost = np.flatnonzero((sums * _SHARE > sizes) | mostly)
     if not len(lost):
@@ -199,7 +201,10 @@ def _converted(step: Step, operand: Operand, either_way: bool) -> Span:
     value, before = operand
     down = before.frac - step.dtype.frac
     if down > 0:
-        return _cut(value, down, either_way and step.dtype.kind == "fixed")
+        found = _cut(value, down, either_way and step.dtype.kind == "fixed")
+        # A user who converts states which bits are dropped.
+        found.exact = np.asarray(value, float) / 2.0**down if step.grows else None
+        return found
     value = _wide(value, 1 << -down) << -down
     if "fixed" in (before.kind, step.dtype.kind):
         return Span.exactly(value)
@@ -328,12 +333,14 @@ _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
 # Rounding may lose 1 / 256 of a column's magnitudes.
 _SHARE = 256.0
 _MOST_ROUNDED = 8.0
+# The least number of numbers of a column of which most are looked at.
+_MANY = 16
 # Logarithms are within 2^-24.
 _LOG_ERROR_BITS = 24
 
 
-# Functions that are nearly 0 for most arguments.
-SMALL_BY_NATURE = ("softmax", "exp", "sigmoid")
+# Functions that are nearly 0 for many arguments.
+SMALL_BY_NATURE = ("softmax", "exp", "sigmoid", "log")
 
 # Functions that `_kernels` computes in double precision.
 _REAL = ("sigmoid", "tanh", "gelu", "exp", "log", "sqrt", "rsqrt", "reciprocal")
@@ -369,7 +376,7 @@ def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
         units = kernels.FUNCTIONS[step.op](x) * 2.0**step.dtype.frac
     outside = np.isnan(units) | (np.isinf(units) & (step.op != "exp"))
     found = _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
-    if step.op in ("rsqrt", "reciprocal", "exp", "sigmoid"):
+    if step.op in ("rsqrt", "reciprocal", "exp", "sigmoid", "log"):
         found.exact = np.where(outside, 0.0, units)
     return found
 

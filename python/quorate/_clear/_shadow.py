@@ -38,6 +38,7 @@ class Shadow:
         self._known: dict[int, np.ndarray] = {}
         self._shuffles: dict[int, Step] = {}
         self._sums: dict[int, Step] = {}
+        self._arguments: dict[int, str] = {}  # arguments of functions whose results are as small as these, by node
         self._lines: dict[int, tuple[str, int]] = {}
         self._used: set[tuple[int, tuple[str, int]]] = set()  # steps, and the lines that compute with their results
 
@@ -67,6 +68,7 @@ class Shadow:
             kind, data = value or ("?", b"")  # a local session gets every value
             results[step.node] = exact(unpack(kind, data).reshape(step.shape))
         self._sums.update({step.node: step for step in steps if step.op == "sum"})
+        self._arguments.update({step.inputs[0]: step.op for step in steps if step.op in ("tanh", "gelu")})
         # An input belongs to no operation of its line; a conversion has its operand's.
         for step in secret:
             self._used.update((node, step.line) for node in step.inputs)
@@ -130,7 +132,8 @@ class Shadow:
         unit = 2.0**step.dtype.frac
         text = (
             f"{step.what}: gives {float(result[place]) / unit:.6g} where the exact result is "
-            f"{float(exact[place]) / unit:.6g} (index {place}): {self._keeping(step, more, magnitudes is not None)}"
+            f"{float(exact[place]) / unit:.6g} (index {place}): "
+            f"{self._keeping(step, exact, more, magnitudes is not None)}"
         )
         warnings.warn_explicit(text, RangeWarning, file, line)
 
@@ -145,10 +148,13 @@ class Shadow:
         terms = np.abs(self._known[of.inputs[0]].astype(float)).reshape(of.numbers[0], of.numbers[1], -1)
         return terms.sum(axis=1).reshape(step.shape) / step.divisors.astype(float)
 
-    def _keeping(self, step: Step, more: int, is_mean: bool) -> str:
+    def _keeping(self, step: Step, exact: np.ndarray, more: int, is_mean: bool) -> str:
         """Returns the advice that keeps `more` bits of small results; see `quorate-graph`, `digits`."""
         if step.op in _operations.SMALL_BY_NATURE:
-            return _multiplying(step.op, more)
+            raised = _raised(exact, step.dtype.frac, step.numbers[1]) if step.op == "softmax" else 0
+            return _instead(step.op, more, raised)
+        if step.node in self._arguments:
+            return _instead(self._arguments[step.node], 0, 0)
         finer = _finer(step.dtype, more)
         if is_mean and finer:
             return f"give what it works on more fractional bits, x.astype(qr.{finer})"
@@ -205,17 +211,7 @@ def _finer(dtype: Dtype, more: int) -> str | None:
 
 def _multiplying(op: str, more: int) -> str:
     """Returns the advice to multiply first, for a line with this operation alone."""
-    power = f"{more * math.log(2):.6f}"
-    if op == "exp":
-        first = f"add {power} to its argument, which multiplies results by 2**{more}"
-    elif op == "sigmoid":
-        first = f"compute qr.exp(np.minimum(x, 0) + {power}) * qr.sigmoid(abs(x)), which is 2**{more} times as large"
-    elif op == "softmax":
-        first = (
-            f"compute h = qr.exp(x - x.max()) and h * 2**{more} / h.sum(), with the axis and keepdims=True where x has "
-            f"several axes, which is 2**{more} times as large"
-        )
-    elif op in ("divide", "floor_div", "scale"):
+    if op in ("divide", "floor_div", "scale"):
         first = f"multiply what is divided by 2**{more} first"
     elif op == "reciprocal":
         first = f"divide its argument by 2**{more} first"
@@ -224,6 +220,40 @@ def _multiplying(op: str, more: int) -> str:
     else:
         first = f"multiply a factor by 2**{more} first"
     return f"{first}, and divide results by 2**{more} again where they are large"
+
+
+def _instead(op: str, more: int, raised: int) -> str:
+    """Returns what to compute in place of a function of small results.
+
+    Args:
+        op: the function.
+        more: the exponent of the factor by which that is larger, a power of two.
+        raised: the exponent of the factor of the powers whose shares a softmax is.
+    """
+    power = f"{more * math.log(2):.6f}"
+    if op == "log":
+        return "compute z = x - 1 and z - z * z / 2 + z * z * z / 3 where x is so near to 1"
+    if op == "tanh":
+        return "functions take 16 fractional bits: compute x - x * x * x / 3 where x is so small"
+    if op == "gelu":
+        return "functions take 16 fractional bits: compute x / 2 + 0.3989423 * x * x where x is so small"
+    if op == "exp":
+        larger = f"add {power} to its argument, which multiplies results by 2**{more}"
+    elif op == "sigmoid":
+        larger = f"compute qr.exp(np.minimum(x, 0) + {power}) * qr.sigmoid(abs(x)), which is 2**{more} times as large"
+    else:
+        more_of_powers = f" + {raised * math.log(2):.6f}" if raised else ""
+        larger = (
+            f"compute h = qr.exp(x - x.max(){more_of_powers}) and h * 2**{more} / h.sum(), with the axis and "
+            f"keepdims=True where x has several axes, which is 2**{more} times as large"
+        )
+    return f"{larger}, and divide results by 2**{more} again where they are large"
+
+
+def _raised(shares: np.ndarray, frac: int, length: int) -> int:
+    """Returns the exponent of a factor with which the powers that these are shares of lose no digits as a whole."""
+    mean = -math.log2(float(shares.max()) / 2.0**frac * length)  # the largest power is 1
+    return max(0, math.ceil(12 - frac - mean))
 
 
 def _number(units: Any, dtype: Dtype) -> str:

@@ -78,6 +78,8 @@ class Step:
         scaling: the factors of a scaling.
         what: a description of the step, with its place.
         line: file and line.
+        error_is_stated: whether lost digits are not reported.
+        grows: whether the result is a real without a stated dtype.
     """
 
     node: int
@@ -95,6 +97,7 @@ class Step:
     what: str
     line: tuple[str, int]
     error_is_stated: bool
+    grows: bool
 
     @staticmethod
     def of(raw: dict[str, Any]) -> Step:
@@ -103,7 +106,8 @@ class Step:
         units, divisors = (_spread(raw.get(name), shape) for name in ("units", "divisors"))
         index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
         dtype = Dtype(*raw["dtype"])
-        named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line", "error_is_stated")}
+        same = ("node", "op", "inputs", "numbers", "what", "line", "error_is_stated", "grows")
+        named = {name: raw[name] for name in same}
         return Step(
             shape=shape,
             dtype=dtype,

@@ -88,6 +88,7 @@ class Factored:
         """
         if self.factor == 1.0:
             return self.array
+        # Bits above those by which the factor makes results smaller would be 0, and those that were not lifted unknown.
         kept = min(digits, self.lifted, -floor_log2(abs(self.factor)))
         if kept <= 0 or self.is_public or not self.array.dtype.grows:
             return self.array * self.factor
@@ -99,7 +100,7 @@ class Factored:
         if not self.is_public:
             return self
         numbers, power = normalised(self.array)
-        return Factored(numbers, self.factor * 2.0**power)
+        return Factored(numbers, self.factor * 2.0**power, self.lifted)
 
     def plus(self, other: Factored) -> Factored:
         """Returns the sum of both gradients, in the smaller one's units if there is room."""

@@ -45,8 +45,12 @@ _MANY = 32
 # Powers that are shares of a softmax are computed this many bits larger, so that small ones keep their digits.
 _POWER_BITS = 4
 
-# The sum of shares is at most 1 and their errors.
+# Slopes that are multiplied by few shares are scaled up by this many bits.
+_SHARE_BITS = 8
+
+# The sum of shares is at most this: 1 and the errors of shares, each of so few units.
 _MOST_OF_SHARES = 1.25
+_ERROR_UNITS = 128
 
 # Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
 _FEW = 8.0
@@ -238,10 +242,13 @@ def _shares(made: Made) -> Factored:
 def _softmax(made: Made, g: Factored) -> Given:
     def back() -> Factored:
         shares = _shares(made)
-        by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares.array).scaled_as(shares)
+        slopes = g.of(g.array.reshape(made.step.numbers))
+        if shares.lifted == 0:  # products with shares below 1 have digits left
+            slopes = slopes.up(min(_SHARE_BITS, made.spare))
+        by = multiplied(made, slopes, shares.array).scaled_as(shares)
         if by.is_public:  # all zeros
             return by.of(by.array.reshape(made.shapes[0]))
-        total = by.of(_of_shares(by.array))
+        total = by.of(_of_shares(by, slopes, shares))
         taken = total.of(total.array * shares.array).scaled_as(shares)
         found = by.plus(negated(taken))
         return found.of(found.array.reshape(made.shapes[0]))
@@ -249,13 +256,19 @@ def _softmax(made: Made, g: Factored) -> Given:
     return [made.where(0, back)]
 
 
-def _of_shares(parts: SecretArray) -> SecretArray:
-    """Returns the sums of rows of shares times slopes: they are at most the largest slope, since shares add up to 1."""
+def _of_shares(by: Factored, g: Factored, shares: Factored) -> SecretArray:
+    """Returns the sums of the rows of `by`, slopes times shares: at most the largest slope, since shares add up to 1.
+
+    Ranges say less: that a sum is at most the number of shares times the largest of them times the largest slope.
+    """
+    parts, count = by.array, shares.array.shape[1]
     total = parts.sum(axis=1, keepdims=True)
-    most = most_of(parts)
-    if most is None:
+    most = float(np.abs(g.array).max(initial=0.0)) if g.is_public else most_of(g.array)
+    one = 2.0**shares.array.dtype.frac / abs(shares.factor)
+    if most is None or count * _ERROR_UNITS > (_MOST_OF_SHARES - 1) / 2 * one:
         return total
-    units = math.ceil(_MOST_OF_SHARES * most * 2.0**total.dtype.frac) + parts.shape[1]
+    most *= _MOST_OF_SHARES * abs(g.factor / by.factor)
+    units = math.ceil(most * 2.0**total.dtype.frac) + count
     return between(total, -units, units)
 
 

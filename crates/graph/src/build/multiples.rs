@@ -235,8 +235,11 @@ impl Builder<'_> {
     pub(super) fn build_finer_multiple(&mut self, a: NodeId, by: f64, more: u32) -> Result<NodeId, Fault> {
         let dtype = self.graph.get(a)?.dtype;
         let ratio = |c: f64| (c.abs() < 2f64.powi(63)).then(|| Ratio::of(c));
-        if !dtype.is_fixed() || ratio(by).is_none() {
+        if !dtype.is_fixed() {
             return Err(Fault::FixedOnly { op: "scale", dtype });
+        }
+        if ratio(by).is_none() {
+            return Err(Fault::NotFinite { index: 0, value: by });
         }
         let more = if self.grows(&[a], dtype) { more.min(MAX_FINE_FRAC.saturating_sub(dtype.frac())) } else { 0 };
         self.scaled(a, Reals { values: &[by], shape: &[] }, &ratio, Form { more, ..Form::default() })

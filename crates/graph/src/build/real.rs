@@ -34,7 +34,9 @@ pub(super) fn divides(dtype: Dtype) -> bool {
 
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
-        let a = self.argument(function.most_frac(), a)?;
+        // Results of these two are small where arguments are.
+        let counts = matches!(function, Real::Tanh | Real::Gelu);
+        let a = self.argument(function.most_frac(), a, counts)?;
         let divides = matches!(function, Real::Reciprocal | Real::Rsqrt);
         let a = if divides { self.proven(a)? } else { a };
         let node = self.graph.get(a)?;
@@ -68,10 +70,17 @@ impl Builder<'_> {
     }
 
     /// Returns the argument of a function with at most `most_frac` fractional bits. A real that may get more bits is
-    /// rounded to the usual ones where it has more.
-    fn argument(&mut self, most_frac: u32, a: NodeId) -> Result<NodeId, Fault> {
+    /// rounded to the usual ones where it has more; `counts`: lost digits of the argument count.
+    fn argument(&mut self, most_frac: u32, a: NodeId, counts: bool) -> Result<NodeId, Fault> {
         self.graph.get(a)?;
-        if most_frac > MAX_FRAC { Ok(a) } else { self.lowered(a, USUAL) }
+        if most_frac > MAX_FRAC {
+            return Ok(a);
+        }
+        let lowered = self.lowered(a, USUAL)?;
+        if lowered != a && !counts {
+            self.graph.state_error(lowered);
+        }
+        Ok(lowered)
     }
 
     /// Returns the fractional bits of a function's results: the argument's; more or fewer where it may get more bits.
@@ -141,7 +150,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn build_softmax(&mut self, a: NodeId, along: i64) -> Result<NodeId, Fault> {
-        let a = self.argument(MAX_FRAC, a)?;
+        let a = self.argument(MAX_FRAC, a, false)?;
         let node = self.graph.get(a)?;
         let (dtype, to) = (node.dtype, node.shape.clone());
         check("softmax", dtype, MAX_FRAC, usual(dtype))?;
