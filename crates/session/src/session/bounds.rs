@@ -18,7 +18,8 @@ type Chosen = &'static [(&'static str, &'static str)];
 
 /// Returns the families in which parties may cheat.
 fn families() -> [(Protocol, usize, Chosen); 3] {
-    [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
+    const DEALT: Chosen = &[("offline", "insecure_dealer")];
+    [(Protocol::Spdz2k, 2, DEALT), (Protocol::Spdz2k, 3, DEALT), (Protocol::Pika, 3, &[("malicious", "yes")])]
 }
 
 fn session((protocol, parties, family): (Protocol, usize, &[(&str, &str)])) -> Session {

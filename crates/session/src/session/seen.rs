@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::session::Session;
 use crate::session::held::{Came, Delay, Office, mesh};
 use crate::session::start::{Held, Place};
+use crate::session::tests::dealt;
 use crate::work::data::Data;
 
 /// A test that takes longer counts as hung.
@@ -108,8 +109,8 @@ fn places(numbers: usize) -> impl Iterator<Item = (Protocol, usize)> {
 
 /// Runs `program` as every party, over links that hold messages back as each step's [`Delay`] says.
 fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
-    let options =
-        Options { truncation: Truncation::Probabilistic, sharings: "A".parse().unwrap(), ..Options::default() };
+    let options = dealt(protocol).read_for(protocol).unwrap();
+    let options = Options { truncation: Truncation::Probabilistic, sharings: "A".parse().unwrap(), ..options };
     let (office, nets) = mesh(parties);
     let all = Arc::new(Barrier::new(parties));
     let (done, logs) = channel();

@@ -11,6 +11,13 @@ use super::*;
 use crate::connect;
 use crate::options::Options;
 
+/// Returns options under which a family has its correlations from the dealer that hides nothing, where it offers one.
+pub(super) fn dealt(protocol: Protocol) -> Options {
+    let offered = protocol.descriptor().option("offline").is_some();
+    let family = offered.then(|| ("offline".to_owned(), "insecure_dealer".to_owned()));
+    Options { family: family.into_iter().collect(), ..Options::default() }
+}
+
 /// Returns one party of a deployment, with a network of its own for predictions.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
     let place =
@@ -203,7 +210,7 @@ impl Case {
 fn remembered_requests_agree_with_dry_runs() {
     for &protocol in Protocol::ALL {
         let parties = protocol.descriptor().parties.usual[0];
-        let options = Options::default();
+        let options = dealt(protocol);
         let mut session = Session::local(LocalOptions {
             protocol,
             parties,
