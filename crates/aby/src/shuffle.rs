@@ -12,8 +12,9 @@
 //! | online, each of two passes | 1 | a row for each row, by the party that does not move |
 //! | offline, each of two passes | 2 more than random oblivious transfer | for n rows about n log2 n switches |
 //!
-//! A switch (see [`quorate_circuits::network`]) takes a bit by the mover, a row by the other, an oblivious transfer.
-//! Switches go through in parts, side by side, so that the memory besides the network does not grow with n log2 n.
+//! A switch (see [`quorate_circuits::permutation_network`]) takes a bit by the mover, a row by the other, an oblivious
+//! transfer. Switches go through in parts, side by side, so that the memory besides the network does not grow with n
+//! log2 n.
 //!
 //! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v). This is
 //! one product of the mover's bit s with the other's share of w - v.
@@ -22,7 +23,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use quorate_circuits::network::{Layers, Switch, network, part, routed, switches};
+use quorate_circuits::permutation_network::{Layers, Switch, network, part, routed, switches};
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Slot, Stocks, check_rows};
 use quorate_ring::meter::fetched;
 use quorate_ring::{Bits, Module, Ring, Vector};

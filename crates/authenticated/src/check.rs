@@ -26,13 +26,13 @@ use quorate_crypto::{Seed, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
+use crate::bit_openings::Told;
 use crate::keys::HASH_BYTES;
 use crate::macs::MacBits;
 use crate::messages::{is_zero, pack, total};
 use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-use crate::told::Told;
 
 /// The bits of masks: elements of the smallest ring, whose shares are used modulo 2^s.
 const MASK_BITS: u32 = 1;

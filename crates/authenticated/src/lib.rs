@@ -31,11 +31,13 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod bit_openings;
 pub mod bits;
 mod check;
 mod convolve;
 pub mod forms;
 mod forward;
+mod gathered_bits;
 mod input;
 pub mod keys;
 #[cfg_attr(feature = "testing", path = "testing/lasting.rs")]
@@ -43,7 +45,6 @@ mod lasting;
 mod links;
 pub mod macs;
 mod matmul;
-mod members;
 mod memory;
 pub mod messages;
 mod mul;
@@ -61,7 +62,6 @@ pub mod tagged;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod third;
-pub mod told;
 pub mod weights;
 
 pub use bits::from_elements;

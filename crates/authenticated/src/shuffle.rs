@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use quorate_adversary::Twist;
-use quorate_circuits::network::{Layers, Switch, network, routed, switches};
+use quorate_circuits::permutation_network::{Layers, Switch, network, routed, switches};
 use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, check_rows};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;

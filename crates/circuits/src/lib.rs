@@ -30,8 +30,8 @@ pub mod catalog;
 mod circuit;
 mod error;
 mod evaluate;
-pub mod network;
 mod numbers;
+pub mod permutation_network;
 mod program;
 mod schedule;
 

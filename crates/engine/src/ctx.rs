@@ -14,8 +14,8 @@ use crate::costs::Phase;
 use crate::depth::Depth;
 use crate::error::{Error, Mismatch, Misuse, Result, Step};
 use crate::lane::LaneId;
+use crate::lane_table::{Lane, Message, Want};
 use crate::scheduler::Core;
-use crate::table::{Lane, Message, Want};
 use crate::wire::Tag;
 
 /// Bytes that one lane may send ahead of a peer's reads: its initial *credit*. A peer grants new credit as it reads. 4

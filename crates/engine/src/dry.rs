@@ -10,10 +10,10 @@
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use crate::board::Board;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
+use crate::depth_board::Board;
 use crate::error::{Error, Result};
 use crate::scheduler::{Core, driven};
 

@@ -15,7 +15,7 @@ use quorate_ring::meter::{Kernel, charge};
 
 use crate::ctx::{Ctx, wrong_length};
 use crate::error::Result;
-use crate::table::Message;
+use crate::lane_table::Message;
 
 /// The bytes of a message; empty in a dry run.
 pub struct Incoming(Option<Message>);

@@ -8,8 +8,8 @@ use std::task::{Poll, Waker};
 use crate::ctx::Ctx;
 use crate::error::{Error, Mismatch, Result};
 use crate::lane::LaneId;
+use crate::lane_table::Lane;
 use crate::scheduler::Core;
-use crate::table::Lane;
 use crate::wire::Tag;
 
 /// This party's view of the progress along a row of work. Each party reports to the others that it has done the first

@@ -2,7 +2,7 @@
 
 use crate::costs::Phase;
 use crate::lane::LaneId;
-use crate::table::Message;
+use crate::lane_table::Message;
 
 /// The observer of a party. It has no size, and its methods are optimised away.
 #[derive(Default)]

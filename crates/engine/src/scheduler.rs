@@ -17,17 +17,17 @@ use quorate_ring::memory::{guarded, with_room};
 
 use crate::alike::Counting;
 use crate::attempts::{Attempts, Greeted};
-use crate::board::Board;
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
+use crate::depth_board::Board;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
+use crate::lane_table::{OVERHEAD_BYTES, Table};
 use crate::making::MakingClock;
 use crate::opened::Openings;
 use crate::plans::{PlanHash, Plans};
 use crate::probe::Probe;
-use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, FrameType, Tag};
 
 /// The number of frames taken in between two polls of the program, so that a flood cannot hide an interrupt.

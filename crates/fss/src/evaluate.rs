@@ -8,7 +8,7 @@ use quorate_ring::threads::{side_by_side, threads};
 use quorate_ring::{Bits, Vector, Wiped, memory, wipe_words};
 
 use crate::kernel;
-use crate::table::Table;
+use crate::lookup_table::Table;
 use crate::walk::{Walker, Window};
 use crate::{Hash, Keys};
 

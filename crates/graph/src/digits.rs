@@ -3,13 +3,13 @@
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
 //! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. It also
 //! does where more than half of its numbers that are not 0 lose more than 2^-8 of themselves, however large the others
-//! are, if there are at least [`MANY`]: small matrices often have most elements near 0. So there is no warning for a few numbers that are nearly 0 next to others, which lose digits in any data. A
-//! mean counts with the magnitudes of its terms: if they cancel, it is small, and its digits are known no better than
-//! those of the terms.
+//! are, if there are at least [`MANY`]: small matrices often have most elements near 0. So there is no warning for a
+//! few numbers that are nearly 0 next to others, which lose digits in any data. A mean counts with the magnitudes of
+//! its terms: if they cancel, it is small, and its digits are known no better than those of the terms.
 //!
 //! Powers, sigmoids, logarithms and shares of a softmax are nearly 0 for many arguments: for them an array counts as a
-//! whole, and only its sums. Arguments of `tanh` and `gelu` that are rounded to 16 fractional bits count in place of the
-//! results, which are small where the arguments are. `gelu` of numbers below -3 is nearly 0 and does not count.
+//! whole, and only its sums. Arguments of `tanh` and `gelu` that are rounded to 16 fractional bits count in place of
+//! the results, which are small where the arguments are. `gelu` of numbers below -3 is nearly 0 and does not count.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;

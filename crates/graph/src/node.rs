@@ -11,10 +11,10 @@ use crate::domains::Domain;
 use crate::dtype::Dtype;
 use crate::index::Index;
 use crate::interval::Interval;
+use crate::lookup_table::Table;
 use crate::origin::Origin;
 use crate::real::Real;
 use crate::scale::Scale;
-use crate::table::Table;
 use crate::units::Units;
 use crate::unproven::Unproven;
 

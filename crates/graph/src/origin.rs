@@ -9,7 +9,7 @@ use crate::column::{Column, column};
 use crate::error::Fault;
 use crate::graph::Graph;
 use crate::hash::Hash;
-use crate::moves::Raw;
+use crate::moved_inputs::Raw;
 use crate::node::{Node, NodeId, Op};
 
 /// Parties whose inputs a value depends on.
@@ -105,7 +105,7 @@ impl Graph {
     }
 
     /// Returns the parties of whose own inputs there are elements in `id`: as they are, moved, or written in a form
-    /// that can be undone. Computed values do not count ([`moves`](crate::moves) lists what counts as moved).
+    /// that can be undone. Computed values do not count ([`moves`](crate::moved_inputs) lists what counts as moved).
     pub fn own_inputs(&self, id: NodeId) -> Owners {
         let node = self.node(id);
         node.origin.raw.owners(node.elements())

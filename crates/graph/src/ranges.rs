@@ -4,10 +4,10 @@ use crate::cut::{cut, product};
 use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
-use crate::least;
 use crate::node::{Axis, Division, Give, Node, Op};
 use crate::real;
 use crate::reference::floor_div;
+use crate::smallest_magnitudes;
 use crate::sparse::adds_one;
 
 /// The range of a result.
@@ -47,7 +47,7 @@ impl Known {
 /// Every operation must state here what is proven of it. Otherwise its reach is [`Reach::Unknown`].
 pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     match derived(op, inputs, dtype, truncation) {
-        Reach::Fits(found) => Reach::Fits(least::away_from_zero(op, inputs, dtype.frac(), found)),
+        Reach::Fits(found) => Reach::Fits(smallest_magnitudes::away_from_zero(op, inputs, dtype.frac(), found)),
         other => other,
     }
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::dtype::Dtype;
 use crate::graph::Graph;
 use crate::interval::Interval;
+use crate::lookup_table::Table;
 use crate::node::{Give, NodeId, Op};
 use crate::real::{self, Real};
 use crate::reference::int_divide;
 use crate::rounded;
-use crate::table::Table;
 
 /// The function of a table.
 #[derive(Clone, Copy, PartialEq)]

@@ -11,8 +11,8 @@ use quorate_gadgets::{
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::factor::Factor;
 use crate::input::check_party;
+use crate::kept_factor::Factor;
 use crate::lookup::MOST_ENTRIES;
 use crate::setup::Pika;
 use crate::share::{Share, blank};

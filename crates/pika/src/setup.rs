@@ -19,8 +19,8 @@ use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
-use crate::factor::Masks;
 use crate::forms::Comparisons;
+use crate::kept_factor::Masks;
 use crate::stock::Stock;
 
 /// The party that deals.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quorate_ring::Module;
 
-use crate::factor::Factor;
+use crate::kept_factor::Factor;
 
 /// A vector or matrix of bits of this party: its share of a value, or a secret of its own. At party 2 a share is a
 /// shape. Wiped when dropped; never printed.

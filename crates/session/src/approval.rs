@@ -13,7 +13,7 @@ use quorate_graph::{Graph, Hash, HashError, NodeId, Truncation};
 use serde::Deserialize;
 
 use crate::error::SessionError;
-use crate::told::{Told, groups, named};
+use crate::reveals::{Told, groups, named};
 use crate::work::Reveal;
 
 /// The number of reveals that a refusal lists.

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use quorate_graph::Hash;
 
 use crate::error::SessionError;
-use crate::told::Told;
+use crate::reveals::Told;
 
 /// An open log file, to which lines are appended.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ mod party;
 mod plan;
 #[doc(hidden)]
 pub mod readers;
+mod reveals;
 mod run;
 mod session;
-mod told;
 mod work;
 
 pub use approval::Approved;
@@ -36,8 +36,8 @@ pub use plan::sharings::assign::Chosen;
 pub use plan::{Plan, Predicted, Price, Pricing, Setting, StepPlan};
 pub use quorate_gadgets::Descriptor;
 pub use quorate_protocols::Protocol;
+pub use reveals::Told;
 pub use run::operations::truncation::Truncations;
 pub use session::{Leaving, LocalOptions, Revealed, Running, Session};
-pub use told::Told;
 pub use work::data::{Data, Plain};
 pub use work::effort::StepCost;

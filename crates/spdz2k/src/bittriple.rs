@@ -1,7 +1,7 @@
 //! Triples of bits, in the form of the session's bits.
 //!
 //! With MACs they are ANDs without a leak ([`crate::bucket`]). Elements of Z_2^(1+s) are made from those
-//! ([`crate::link`]), which takes less than triples over Z_2 (`triple`) would.
+//! ([`crate::bits_as_elements`]), which takes less than triples over Z_2 (`triple`) would.
 //!
 //! A larger batch takes smaller buckets. So the ANDs that all of a program's correlations take, and the program's own
 //! ANDs, are made together, in batches that are as large as allowed. Kinds draw from a batch until it is used up.

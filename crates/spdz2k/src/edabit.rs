@@ -1,9 +1,9 @@
 //! Random numbers over Z_2^k with their bits: sums of numbers of which each party knows one.
 //!
 //! **Source**: Escudero et al. 2020 (edaBits, ePrint 2020/338): private numbers by cut and choose
-//! ([`crate::privateedabit`], [`crate::shorter`]) where that takes less. Otherwise ours (docs/security/spdz2k.md): bits
-//! that are proven over Z_2^k ([`crate::proved`]) also make the number, and any other weighted sum. **Notation**: r^i
-//! the number of P_i, of w bits; c_j the carry into bit j of a sum.
+//! ([`crate::privateedabit`], [`crate::short_numbers`]) where that takes less. Otherwise ours
+//! (docs/security/spdz2k.md): bits that are proven over Z_2^k ([`crate::proved`]) also make the number, and any other
+//! weighted sum. **Notation**: r^i the number of P_i, of w bits; c_j the carry into bit j of a sum.
 //!
 //! | step | rounds | what |
 //! |---|---|---|

@@ -29,6 +29,7 @@
 #![warn(missing_docs)]
 
 mod authenticate;
+mod bits_as_elements;
 mod bittriple;
 mod bucket;
 mod bucket_triple;
@@ -41,7 +42,6 @@ mod family;
 mod keys;
 mod leaky;
 mod leaky_triple;
-mod link;
 mod make;
 mod matrix;
 mod memory;
@@ -56,14 +56,14 @@ mod quicksilver;
 mod randbit;
 mod sacrifice;
 mod sharing;
-mod shorter;
+mod short_numbers;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tinyot;
 mod transfers;
 mod triple;
 mod two_keys;
-mod words;
+mod word_openings;
 
 pub use keys::Keys;
 pub use params::Params;

@@ -21,7 +21,7 @@ use quorate_ring::{Ring, Vector};
 use crate::coins::Coins;
 use crate::factors::DIVIDED;
 use crate::keys::Keys;
-use crate::words::Opened;
+use crate::word_openings::Opened;
 
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";

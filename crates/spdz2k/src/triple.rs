@@ -34,7 +34,7 @@ use crate::coins::Coins;
 use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
-use crate::words::Opened;
+use crate::word_openings::Opened;
 
 /// The number of triples that are made together.
 pub(crate) const BATCH: usize = 4096;

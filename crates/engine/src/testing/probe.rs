@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::costs::Phase;
 use crate::lane::LaneId;
+use crate::lane_table::Message;
 use crate::party::Party;
-use crate::table::Message;
 
 /// A test's observations and disturbances of one party.
 #[derive(Default)]

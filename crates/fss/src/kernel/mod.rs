@@ -4,10 +4,10 @@
 //! value or indexes by one.
 
 mod check;
+#[cfg(test)]
+mod forgery_tests;
 mod grow;
 mod paths;
-#[cfg(test)]
-mod patterns;
 mod portable;
 mod sums;
 pub(crate) mod windows;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Builder;
 use crate::dtype::Dtype;
 use crate::error::Fault;
+use crate::lookup_table::{MOST_ENTRIES, Table};
 use crate::node::{NodeId, Op};
-use crate::table::{MOST_ENTRIES, Table};
 
 impl Builder<'_> {
     pub(super) fn build_lookup(

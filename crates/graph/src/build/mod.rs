@@ -1,6 +1,7 @@
 //! The builder of programs: every operation checks shapes, dtypes, ranges and owners at once, and errors name the
 //! user's line.
 
+mod bits_of_reals;
 mod circuit;
 mod coerce;
 mod conv;
@@ -14,16 +15,15 @@ mod lookup;
 mod multiples;
 mod quotient;
 mod real;
-mod room;
 mod stated;
 mod within;
 
 use std::sync::Arc;
 
+pub(crate) use bits_of_reals::Recent;
 pub use conv::Lies;
 use linear::Reduce;
 use quorate_circuits::Circuit;
-pub(crate) use room::Recent;
 pub(crate) use within::Proofs;
 
 use crate::column::Column;

@@ -1,8 +1,8 @@
 //! Quotients of reals, and of integers as reals.
 
+use super::bits_of_reals::KEPT_BITS;
 use super::fine::{self, ENOUGH, FEWEST, USUAL};
 use super::real::{check, usual};
-use super::room::KEPT_BITS;
 use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;

@@ -17,7 +17,7 @@ use super::worker::Worker;
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::store::Store;
-use crate::plan::again::Remembered;
+use crate::plan::remembered_runs::Remembered;
 use crate::plan::sharings::prices::{Book, Prices};
 use crate::plan::{Pricing, Setting};
 

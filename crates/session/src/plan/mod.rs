@@ -1,8 +1,8 @@
 //! Plans of requests: dry runs of every party before anything is sent, with prices for the place where the parties run.
 
-pub(crate) mod again;
 pub(crate) mod dry_run;
 pub(crate) mod lines;
+pub(crate) mod remembered_runs;
 pub(crate) mod sharings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,8 @@ use quorate_ring::meter::Effort;
 use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
 use crate::plan::sharings::assign::Chosen;
+use crate::reveals::Told;
 use crate::run::operations::truncation::Truncations;
-use crate::told::Told;
 use crate::work::Work;
 use crate::work::effort::StepCost;
 

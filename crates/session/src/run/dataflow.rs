@@ -3,7 +3,7 @@
 //! Steps that send nothing run where the walk through the program's order meets them. They have no lane of their own,
 //! so a program of a million of them takes a few bytes for each. A step that talks (exchanges messages) is a lane from
 //! its start to its end. Both must be admitted by the [`Gate`](crate::memory::gate::Gate), which bounds the memory of
-//! steps under way. Steps that talk must be admitted by the [`Row`](crate::run::row::Row), too. The first unfinished
+//! steps under way. Steps that talk must be admitted by the [`Row`](crate::run::pacing::Row), too. The first unfinished
 //! step is always admitted, and has its operands.
 
 use std::collections::BTreeSet;

@@ -20,7 +20,7 @@ use crate::memory::gate::Gate;
 use crate::memory::schedule::{Schedule, Way};
 use crate::run::ahead::Ahead;
 use crate::run::conversions::Conversions;
-use crate::run::row::{AHEAD_BYTES, Row};
+use crate::run::pacing::{AHEAD_BYTES, Row};
 use crate::run::values::Values;
 use crate::work::data::{OwnInput, Plain, constant, phantom};
 use crate::work::domains::native;

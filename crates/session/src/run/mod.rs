@@ -5,15 +5,15 @@ pub(crate) mod conversions;
 mod dataflow;
 pub(crate) mod executor;
 #[cfg(test)]
-mod flow;
+mod flow_control_tests;
 pub(crate) mod operations;
+pub(crate) mod pacing;
 mod pieces;
 #[cfg(test)]
 mod programs;
 #[cfg(test)]
 mod random;
-pub(crate) mod row;
 pub(crate) mod shapes;
 #[cfg(test)]
-mod staged;
+mod staged_tests;
 mod values;

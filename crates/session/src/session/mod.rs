@@ -3,13 +3,13 @@
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
-mod held;
+mod held_links_tests;
 mod leaving;
-mod look;
 mod peek;
+mod range_checks;
 mod running;
 #[cfg(test)]
-mod seen;
+mod shown_values_tests;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -36,8 +36,8 @@ use crate::error::SessionError;
 use crate::party::job::{Command, Program, Reply};
 use crate::party::stats::{Progress, Stats};
 use crate::plan::{Plan, Setting};
-use crate::session::look::Look;
-use crate::told::Told;
+use crate::reveals::Told;
+use crate::session::range_checks::Look;
 use crate::work::Reveal;
 use crate::work::data::{Data, Encoded, OwnInput, encode_input};
 use quorate_protocols::{Protocol, Visit};

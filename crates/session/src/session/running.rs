@@ -13,7 +13,7 @@ use super::{Revealed, Session};
 use crate::audit::Entry;
 use crate::error::SessionError;
 use crate::party::job::{Command, Job, Reply};
-use crate::told::Told;
+use crate::reveals::Told;
 use crate::work::Reveal;
 
 impl Session {

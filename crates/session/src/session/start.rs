@@ -13,7 +13,7 @@ use quorate_net::Net;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
-use super::look::Look;
+use super::range_checks::Look;
 use super::{Seat, Security, Session};
 use crate::approval::{Approval, Approved, Terms};
 use crate::audit::Audit;

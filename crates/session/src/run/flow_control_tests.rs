@@ -11,7 +11,7 @@ use quorate_rss::Rss;
 use crate::memory::limit::Limit;
 use crate::memory::schedule::{Bounds, Given, Schedule};
 use crate::run::executor::{Around, Executor};
-use crate::run::row::Row;
+use crate::run::pacing::Row;
 use crate::work::data::{Data, OwnInput, Plain, encode_input};
 use crate::work::order::Order;
 use crate::work::value::Known;

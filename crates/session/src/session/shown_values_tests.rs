@@ -12,7 +12,7 @@ use quorate_protocols::Protocol;
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::session::Session;
-use crate::session::held::{Came, Delay, Office, mesh};
+use crate::session::held_links_tests::{Came, Delay, Office, mesh};
 use crate::session::start::{Held, Place};
 use crate::session::tests::dealt;
 use crate::work::data::Data;
