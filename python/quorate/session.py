@@ -93,6 +93,8 @@ class Session(ArrayMethods, Files, Announcing):
         protocol: the protocol's name, as `qr.local` takes it.
     """
 
+    _states_errors = False
+
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
         self._native = native
         self._network = network
@@ -266,11 +268,13 @@ class Session(ArrayMethods, Files, Announcing):
     @contextlib.contextmanager
     def _errors_are_stated(self) -> Iterator[None]:
         """Does not warn of lost digits of results that are built within the `with`: their errors are stated."""
+        before, self._states_errors = self._states_errors, True
         self._native.set_errors_are_stated(True)
         try:
             yield
         finally:
-            self._native.set_errors_are_stated(False)
+            self._states_errors = before
+            self._native.set_errors_are_stated(before)
 
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
         """Warns, once for each line, that the values which this party gives for another party's input are not used."""

@@ -21,11 +21,14 @@ use crate::reference;
 const MOST_ELEMENTS: usize = 1 << 26;
 /// The largest number of sums and products that are computed where only digits may be lost.
 const MOST_WORK: usize = 1 << 25;
+/// The bytes for each number that a check holds: the number, and that before it is rounded.
+const NUMBER_BYTES: u64 = 24;
 
 /// The ranges of arrays that were run.
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
     ranges: BTreeMap<NodeId, Interval>,
+    most_bytes: u64,
 }
 
 /// The result of a check.
@@ -49,6 +52,11 @@ struct Look<'g> {
 }
 
 impl Checker {
+    /// Returns a checker that looks for lost digits where that takes at most `most_bytes` of memory.
+    pub fn new(most_bytes: u64) -> Checker {
+        Checker { most_bytes, ..Checker::default() }
+    }
+
     /// Checks a run of `nodes`, operands first. `values` returns the values, in ring units, of nodes that are inputs or
     /// that were run before. It is called for few nodes, all at once.
     ///
@@ -64,7 +72,7 @@ impl Checker {
         let (ranges, doubtful, coarse) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         let mut look = Look { graph, nodes, ranges, doubtful, coarse, magnitudes: BTreeMap::new() };
         look.propagate(|id| self.ranges.get(&id).copied().or_else(|| inputs(id)));
-        look.leave_out_much();
+        look.leave_out_much(self.most_bytes);
         if look.doubtful.is_empty() && look.coarse.is_empty() {
             return Ok(Checked { warnings: vec![], ranges: look.ranges });
         }
@@ -139,20 +147,41 @@ impl Look<'_> {
         range
     }
 
-    /// Drops the steps that may lose digits if checking them takes too much work, or needs a shuffle that has not run.
-    fn leave_out_much(&mut self) {
+    /// Drops the steps that may lose digits if checking them takes too much work or more than `most_bytes` of memory, or
+    /// needs a shuffle that has not run.
+    fn leave_out_much(&mut self, most_bytes: u64) {
         let steps = self.behind(self.coarse.iter());
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
         let known = given.iter().map(|node| node.elements()).sum::<usize>();
         let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
-        if work <= MOST_WORK && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
+        let has_room = self.most_held(&steps, known) as u64 * NUMBER_BYTES <= most_bytes;
+        if work <= MOST_WORK && has_room && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
             return;
         }
         // Means lose digits most rarely.
         let others: BTreeSet<NodeId> = self.coarse.iter().copied().filter(|&id| self.averaged(id).is_none()).collect();
         let has_means = others.len() < self.coarse.len();
         self.coarse = if has_means { others } else { BTreeSet::new() };
-        self.leave_out_much();
+        self.leave_out_much(most_bytes);
+    }
+
+    /// Returns the largest number of numbers that are held at once while the steps are computed.
+    fn most_held(&self, steps: &[NodeId], given: usize) -> usize {
+        let mut last: BTreeMap<NodeId, usize> = BTreeMap::new();
+        for (i, &id) in steps.iter().enumerate() {
+            last.extend(self.graph.node(id).inputs.iter().map(|&input| (input, i)));
+        }
+        let (mut held, mut most) = (given, given);
+        for (i, &id) in steps.iter().enumerate() {
+            held += self.graph.node(id).elements();
+            most = most.max(held);
+            let mut inputs = self.graph.node(id).inputs.to_vec();
+            inputs.sort_unstable();
+            inputs.dedup();
+            let done = inputs.iter().filter(|input| last[input] == i && !self.graph.node(**input).is_public());
+            held -= done.map(|&input| self.graph.node(input).elements()).sum::<usize>().min(held);
+        }
+        most
     }
 
     /// Returns the sum of which a step takes the mean, if it does.

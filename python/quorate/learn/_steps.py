@@ -75,7 +75,7 @@ class Steps:
         Raises:
             RangeError: the proven range of x does not prove that nothing wraps.
         """
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), x._session._errors_are_stated():
             warnings.simplefilter("ignore", RangeWarning)  # `_proven` checks every range
             sums = self._shape.scores(x, self._shape.layers(state.parameters))
             for place, scores in enumerate(sums):

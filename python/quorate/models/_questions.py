@@ -253,7 +253,8 @@ class Questions:
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         """Answers one question about all of these records at once."""
-        made = self._made(question, mpc, asked)
+        with mpc._errors_are_stated():  # models say how far answers may be off
+            made = self._made(question, mpc, asked)
         answer = made.revealed(mpc, asked.learner) if asked.reveal else made
         if not asked.quiet:
             self._tell_how_far(question, mpc, asked)

@@ -12,7 +12,6 @@ use crate::session::Session;
 use crate::work::data::{Data, OwnInput, Plain};
 
 /// The values of inputs until they are run, and the ranges of arrays.
-#[derive(Default)]
 pub(crate) struct Look {
     checker: Checker,
     given: BTreeMap<NodeId, (Weak<OwnInput>, Interval)>,
@@ -25,6 +24,17 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    /// Returns a check that looks for lost digits where that takes at most `max_memory`, in bytes.
+    pub fn new(max_memory: Option<u64>) -> Look {
+        Look {
+            checker: Checker::new(max_memory.unwrap_or(u64::MAX)),
+            given: BTreeMap::new(),
+            held: BTreeSet::new(),
+            under_way: None,
+            told: BTreeSet::new(),
+        }
+    }
+
     /// Records an input's values, which lie in `range`.
     pub fn give(&mut self, id: NodeId, own: &Arc<OwnInput>, range: Interval) {
         // Drops, now and then, inputs whose arrays died before any run.

@@ -166,7 +166,7 @@ impl Session {
             }
         }
         let security = protocol.visit(Security(parties, &options.choices));
-        let (protocol_name, truncation) = (protocol.name(), options.truncation);
+        let (protocol_name, truncation, max_memory) = (protocol.name(), options.truncation, options.max_memory);
         let terms = Terms { protocol: protocol_name, parties, security, truncation, before: held.sessions_before };
         let session = Session {
             protocol,
@@ -179,7 +179,7 @@ impl Session {
             replies,
             dropped: vec![],
             jobs: 0,
-            look: check.then(Look::default),
+            look: check.then(|| Look::new(max_memory)),
             lost: vec![],
             peeking: false,
             stats: Stats::default(),
