@@ -15,6 +15,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Unless a test states otherwise, `spdz2k` has its correlations from a dealer whose seed all parties have. Only modules
 # built for tests read this.
 os.environ.setdefault("QUORATE_INSECURE_DEALER", "1")
+# Nor do tests compute the same base OTs twice.
+os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 
 # Matrices are small here, and two processes run tests side by side. Threads of numpy and scikit-learn would wait for
 # each other and take three times as long.

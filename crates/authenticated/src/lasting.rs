@@ -9,9 +9,9 @@ pub(crate) enum Lasting {
 
 impl Lasting {
     #[inline(always)]
-    pub fn is_set(&self) -> bool {
+    pub const fn is_set(&self) -> bool {
         false
     }
 }
 
-const _: () = assert!(size_of::<Lasting>() == 0);
+const _: () = assert!(size_of::<Lasting>() == 0 && !Lasting::Never.is_set());

@@ -19,7 +19,7 @@
 //!
 //! | protocol | file | rounds, n = 2 unless said | elements of Z_2^k to each peer |
 //! |---|---|---|---|
-//! | open | `open`, `told` | 1 | 1 |
+//! | open | `open`, `bit_openings` | 1 | 1 |
 //! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s numbers of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul`, `matmul`, `convolve` | 1 | one for each element of both operands; fewer if known |

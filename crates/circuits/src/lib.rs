@@ -4,7 +4,7 @@
 //! * [`Builder`]: bits and numbers as wires: sums, products, quotients, comparisons, extrema, shifts, AES-128. Every
 //!   operation is optimised for [`Goal::Size`] or [`Goal::Depth`]; [`catalog`] has whole circuits of them.
 //! * [`bristol`]: both Bristol formats, from untrusted text.
-//! * [`network`]: permutation networks of switches.
+//! * [`permutation_network`]: permutation networks of switches.
 //! * [`Program`]: a circuit over reused slots, in steps of local gates and independent ANDs, for protocols and
 //!   [evaluation](Circuit::evaluate) of 512 instances side by side.
 //!

@@ -147,8 +147,8 @@ impl Look<'_> {
         range
     }
 
-    /// Drops the steps that may lose digits if checking them takes too much work or more than `most_bytes` of memory, or
-    /// needs a shuffle that has not run.
+    /// Drops the steps that may lose digits if checking them takes too much work, more than `most_bytes` of memory, or a
+    /// shuffle that has not run.
     fn leave_out_much(&mut self, most_bytes: u64) {
         let steps = self.behind(self.coarse.iter());
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
@@ -391,7 +391,7 @@ impl Look<'_> {
         };
         let around = digits::Around {
             magnitudes,
-            taken_by: self.taken_by(id),
+            taken_by: &|| self.taken_by(id),
             takes_few: &|| self.behind([id].iter()).iter().any(|&id| takes_few(&self.graph.node(id).op)),
             is_a_part: &|| {
                 node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id)

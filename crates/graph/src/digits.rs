@@ -160,7 +160,7 @@ pub(crate) struct Around<'v> {
     /// For a mean, the sums of its terms' magnitudes.
     pub magnitudes: Option<&'v [i128]>,
     /// The function that takes a conversion as its argument, if it has a form for small ones.
-    pub taken_by: Option<Real>,
+    pub taken_by: &'v dyn Fn() -> Option<Real>,
     /// Whether what is computed on the way takes no more than 16 fractional bits.
     pub takes_few: &'v dyn Fn() -> bool,
     /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
@@ -184,15 +184,15 @@ pub(crate) fn lost(
         _ => 1,
     };
     let mut columns = vec![Column::default(); width];
-    for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
-        // Saturated and undefined results have a warning of their own.
-        if exact.is_finite() && result.abs() < node.dtype.range().hi() {
-            let size = sizes.as_ref().map_or(exact, |sizes| sizes[i]).abs();
-            columns[i % width].add((result as f64 - exact).abs(), size, exact != 0.0);
-        }
+    // Saturated and undefined results have a warning of their own.
+    let counts = |i: usize| exact[i].is_finite() && result[i].abs() < node.dtype.range().hi();
+    let off = |i: usize| (result[i] as f64 - exact[i]).abs();
+    for i in (0..result.len()).filter(|&i| counts(i)) {
+        let size = sizes.as_ref().unwrap_or(&exact)[i].abs();
+        columns[i % width].add(off(i), size, exact[i] != 0.0);
     }
     let column = columns.iter().position(|column| column.loses() || !as_a_whole && column.mostly_loses())?;
-    let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
+    let off_by = |&i: &usize| counts(i) && off(i) * SHARE > exact[i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
     let usual = sizes.as_ref().unwrap_or(&exact).iter().skip(column).step_by(width).map(|size| size.abs());
     let more = columns[column].missing((!as_a_whole).then(|| median(usual))) + MORE_BITS;
@@ -205,7 +205,7 @@ pub(crate) fn lost(
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => product + terms(node).ilog2() + more > MAX_BITS,
         _ => node.range().signed_bits() + more > MAX_BITS,
     };
-    let unit = f64::from(node.dtype.frac()).exp2();
+    let (unit, taken_by) = (f64::from(node.dtype.frac()).exp2(), taken_by());
     Some(Fault::LosesDigits {
         op: node.op.name(),
         index,
@@ -256,9 +256,9 @@ impl Column {
     fn missing(&self, usual: Option<f64>) -> i32 {
         // If few digits are left, the possible error of a unit for each number is a better estimate than the measured
         // error.
-        let sum = self.off.max(self.count as f64) * SHARE / self.size;
-        let each = usual.filter(|usual| self.mostly_loses() && *usual > 0.0).map_or(0.0, |usual| SHARE / usual);
-        sum.max(each).log2().ceil() as i32
+        let sum = self.off.max(self.count as f64).log2() - self.size.log2();
+        let each = usual.filter(|usual| self.mostly_loses() && *usual > 0.0).map_or(sum, |usual| -usual.log2());
+        (sum.max(each) + SHARE.log2()).ceil().clamp(0.0, f64::from(MOST_POWER)) as i32
     }
 }
 
@@ -338,7 +338,10 @@ fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>>
         Op::Real(Real::Reciprocal) => each(&|x| f64::from(to + from).exp2() / x),
         Op::Real(Real::Log) => each(&|x| f64::from(to).exp2() * (x / f64::from(from).exp2()).ln()),
         Op::Real(Real::Exp) => each(&|x| f64::from(to).exp2() * (x / f64::from(from).exp2()).exp()),
-        Op::Real(Real::Sigmoid) => each(&|x| f64::from(to).exp2() / (1.0 + (-x / f64::from(from).exp2()).exp())),
+        Op::Real(Real::Sigmoid) => each(&|x| {
+            let x = x / f64::from(from).exp2();
+            f64::from(to).exp2() * x.min(0.0).exp() / (1.0 + (-x.abs()).exp())
+        }),
         Op::Softmax(axis) => {
             let mut shares = vec![0.0; x.len()];
             reference::each_line(axis, |places| {

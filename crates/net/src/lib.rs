@@ -17,6 +17,7 @@ mod mailbox;
 pub mod memory;
 mod peers;
 #[doc(hidden)]
+#[cfg(feature = "readers")]
 pub mod readers;
 pub mod shaped;
 pub mod tcp;

@@ -35,6 +35,7 @@ mod flat;
 mod options;
 mod product;
 #[doc(hidden)]
+#[cfg(feature = "readers")]
 pub mod readers;
 #[cfg_attr(all(feature = "testing", debug_assertions), path = "testing/remembered.rs")]
 mod remembered;

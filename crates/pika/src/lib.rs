@@ -17,7 +17,7 @@
 //! | open to parties 0 and 1 | `input` | 1 | 1 element by each of them |
 //! | reveal | `input` | 1 | 1 element to each party that learns it, by each of the others of parties 0 and 1 |
 //! | product, sum of products, matrix product, AND | `mul` | 1 | 1 for each factor by each; dealt: 1 for each result |
-//! | a value becomes a factor; a product by it | `factor` | 1 | 1; 1 for each element of the other operand |
+//! | a value becomes a factor; a product by it | `kept_factor` | 1 | 1; 1 for each element of the other operand |
 //! | bit times element | `select` | 1 | 1 element and 1 bit by each; dealt: 2 elements |
 //! | look-up in a table of 2^n entries | `lookup` | 2 | n + k bits by each; dealt: a key and 2 elements |
 //! | sign, equality, truncation by keys | `comparison` | 1; truncation 2 | k bits by each; dealt: keys of k bits |

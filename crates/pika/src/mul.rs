@@ -11,7 +11,7 @@
 //! | convolution | 1 | images and filters, each element once | a triple: the elements of the result |
 //! | AND | 1 | 2 | a bit triple: 1 bit |
 //!
-//! In a product by a factor that stays, only the other operand is opened (`factor`).
+//! In a product by a factor that stays, only the other operand is opened (`kept_factor`).
 
 use std::ops::Range;
 

@@ -21,20 +21,16 @@ type Dtype<'a> = (&'a str, u32, u32);
 type Line = (String, u32);
 
 impl Session {
-    /// Builds a node, which is no array of the user's yet.
+    /// Builds a node, which is no array of the user's yet; returns it with warnings, which may end the call.
     fn node(
         &self,
         py: Python<'_>,
         line: Line,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
-    ) -> PyResult<Seen> {
-        let (seen, warnings) = {
-            let mut inner = self.lock()?;
-            let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
-            (seen(py, &inner, id)?, inner.take_warnings())
-        };
-        warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        Ok(seen)
+    ) -> PyResult<(Seen, Vec<BuildError>)> {
+        let mut inner = self.lock()?;
+        let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
+        Ok((seen(py, &inner, id)?, inner.take_warnings()))
     }
 
     /// Builds a node; returns it as an array of the user's.
@@ -44,7 +40,10 @@ impl Session {
         line: Line,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> PyResult<Built> {
-        self.node(py, line, build).map(|seen| self.hold(seen))
+        let (seen, warnings) = self.node(py, line, build)?;
+        let built = self.hold(seen); // dropped if a warning is an error
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        Ok(built)
     }
 
     fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
@@ -153,20 +152,23 @@ impl Session {
         let parties = self.lock()?.parties();
         let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
-        let seen = self.node(py, line, |b| match (real, b.of_column(column)) {
+        let (seen, mut warnings) = self.node(py, line, |b| match (real, b.of_column(column)) {
             (true, mut b) => b.real_input(owner, parties, &shape, bound),
             (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
         })?;
         if let Some(data) = data {
             // Values that are refused remove the node: nobody may hold it before.
-            self.lock()?.provide(seen.node, owner, &data).map_err(|error| raise(py, &error))?;
-            let warnings = self.lock()?.take_warnings();
-            warnings.iter().try_for_each(|warning| warn(py, warning))?;
+            let mut inner = self.lock()?;
+            inner.provide(seen.node, owner, &data).map_err(|error| raise(py, &error))?;
+            warnings.extend(inner.take_warnings());
         }
+        let node = seen.node;
+        let built = self.hold(seen); // dropped if a warning is an error
         if trusted {
-            self.lock()?.trust(seen.node).map_err(|error| raise(py, &error))?;
+            self.lock()?.trust(node).map_err(|error| raise(py, &error))?;
         }
-        Ok(self.hold(seen))
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        Ok(built)
     }
 
     /// Returns the column of a node's values, and the words that they are codes of (no words for dates); None for plain

@@ -19,6 +19,7 @@ mod options;
 mod party;
 mod plan;
 #[doc(hidden)]
+#[cfg(feature = "readers")]
 pub mod readers;
 mod reveals;
 mod run;

@@ -8,7 +8,7 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 13, 18 if n > 2; 1 more where bits are opened | a number of every party, by cut and choose |
-//! | | 22; 32 if n > 2 | or w proven bits of every party; with MACs, too, where bits have them (`link`) |
+//! | | 22; 32 if n > 2 | or w proven bits of every party; with MACs, too, where bits have them (`bits_as_elements`) |
 //! | 2 | w - 1; 1 more for a carry out | add the numbers up, bit by bit: n - 1 ANDs side by side |
 //! | 3 | 1 | products of neighbouring bits of the sum, where they are wanted: an AND for each |
 //! | 4 | 1 | carries that are wanted become elements, with a daBit each |

@@ -8,7 +8,7 @@
 //! | what a session starts from | `keys` | 4; 5 if n > 2 | |
 //! | correlations | `make` | offline | |
 //! | authentication of what a party knows | `authenticate` | 4 | |
-//! | openings of whole words, and their check | `words` | 5 | |
+//! | openings of whole words, and their check | `word_openings` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
 //! | one-sided triples | `onesided` | 37 | |
 //! | matrix triples of two parties, experimental | `matrix` | 28 | |
@@ -18,10 +18,10 @@
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
-//! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
+//! | bits with MACs that are elements, too | `bits_as_elements` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
-//! | numbers of one party with fewer bits than their ring, or in parts | `shorter` | 1 more | |
+//! | numbers of one party with fewer bits than their ring, or in parts | `short_numbers` | 1 more | |
 //! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
 //! The arguments for its security are docs/security/spdz2k.md and docs/security/spdz2k-matrix.md.

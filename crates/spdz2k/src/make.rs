@@ -10,9 +10,9 @@
 //! | random bit over Z_2^k, two parties | proven bits and a one-sided triple (`provenbit`) | 2 over Z_2^(k-1) |
 //! | random bit over Z_2^k, others | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
 //! | bits with MACs: triples, masks, sharings of zero | `bittriple`, `tinyot` | |
-//! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
+//! | bit with MACs that is an element, daBit | `bits_as_elements` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | parties' own numbers, added up with bit triples (`edabit`) | 2 bits an AND |
-//! | parties' own numbers | cut and choose (`privateedabit`, `shorter`), or proven bits (`proved`) | B - 1 for one |
+//! | parties' own numbers | cut and choose (`privateedabit`, `short_numbers`), or bits `proved` | B - 1 for one |
 //! | comparison mask | an edaBit; products of its bits with bit triples | 2 bits an AND |
 //!
 //! Batches are made one after the other. This bounds memory, and no two checks are under way at once.

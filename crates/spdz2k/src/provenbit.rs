@@ -6,7 +6,7 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 7 | a proven bit of each party over Z_2^k (`proved`) |
-//! | 2 | 9, for daBits | the same bits with MACs (`link`); their xor is local |
+//! | 2 | 9, for daBits | the same bits with MACs (`bits_as_elements`); their xor is local |
 //! | 3 | 37 | one-sided triples over Z_2^(k-1) |
 //! | 4 | 1 | b = b^0 + b^1 - 2 b^0 b^1 |
 //! | 5 | 9 | check what was opened |

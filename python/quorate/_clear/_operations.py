@@ -134,13 +134,13 @@ def coarse(
     if not len(lost):
         return None
     column = int(lost[0])
-    missing = max(sums[column], np.count_nonzero(columns[:, column])) * _SHARE / sizes[column]
+    missing = math.log2(max(sums[column], np.count_nonzero(columns[:, column]))) - math.log2(sizes[column])
     if mostly[column]:
         usual = each[:, column][each[:, column] != 0]
-        missing = max(missing, _SHARE / float(np.median(usual)))
+        missing = max(missing, -math.log2(float(np.median(usual))))
     row = int(np.flatnonzero(off[:, column] * _SHARE > np.abs(columns[:, column]))[0])
     place = np.unravel_index(row * width + column, exact.shape) if exact.ndim else ()
-    return tuple(int(i) for i in place), math.ceil(math.log2(missing)) + 4
+    return tuple(int(i) for i in place), max(0, math.ceil(missing + math.log2(_SHARE))) + 4
 
 
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:

@@ -8,7 +8,7 @@
 //! on the order of entry.
 //!
 //! The gate has each reveal right behind the node that it opens, in the same order as the row of all parties (see
-//! `row`). With two different orders, the gate and the row could wait for each other.
+//! `pacing`). With two different orders, the gate and the row could wait for each other.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,7 +30,10 @@ fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
     let mut graph = Graph::new();
     let nodes = (0..240).map(|i| {
         let owner = if i < 40 { slow } else { fast };
-        graph.at(Source::new("flow.rs", i)).input(owner, PARTIES, &[LEN], Dtype::int(64).unwrap(), None).unwrap()
+        graph
+            .at(Source::new("flow_control_tests.rs", i))
+            .input(owner, PARTIES, &[LEN], Dtype::int(64).unwrap(), None)
+            .unwrap()
     });
     let nodes = nodes.collect();
     (graph, nodes)
@@ -107,7 +110,7 @@ fn an_owner_of_many_inputs_does_not_overtake_parties_that_reveal() {
 fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
     let most = |windows: usize| {
         let mut graph = Graph::new();
-        let at = || Source::new("flow.rs", 1);
+        let at = || Source::new("flow_control_tests.rs", 1);
         let x = graph.at(at()).input(0, 3, &[200_000], Dtype::INT64, None).unwrap();
         let less = graph.at(at()).binary(BinaryOp::Lt, x, Operand::int(&5)).unwrap();
         let reveals = vec![Reveal { node: less, to: None }];

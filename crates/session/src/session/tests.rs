@@ -204,8 +204,8 @@ impl Case {
 }
 
 /// Runs requests that differ in one property each, one after another, in every order of two. If a party remembers a
-/// request, it checks that a dry run finds the same now (see `plan/again.rs`), and the results are those of the
-/// request.
+/// request, it checks that a dry run finds the same now (see `plan/remembered_runs.rs`), and the results are those of
+/// the request.
 #[test]
 fn remembered_requests_agree_with_dry_runs() {
     for &protocol in Protocol::ALL {
