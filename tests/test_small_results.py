@@ -344,6 +344,17 @@ def test_functions_whose_results_are_all_small_are_named_and_the_advice_works(
 
 
 @pytest.mark.parametrize("shadow", [False, True])
+@pytest.mark.parametrize("argument", [-650.0, -700.0, -720.0, -744.0, -800.0, [-720.0, -721.5]], ids=str)
+def test_the_least_powers_are_named_where_a_double_has_them(shadow: bool, argument: Any) -> None:
+    with qr.local("rss", shadow=shadow) as mpc, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", qr.errors.RangeWarning)
+        assert not np.any(qr.exp(mpc.input(argument, owner=0)).reveal())
+        assert not np.any(qr.sigmoid(mpc.input(argument, owner=0)).reveal() > 2**-15)
+    named = [message for one in said if "where the exact result is" in (message := str(one.message))]
+    assert bool(named) == bool(np.any(np.exp(argument) > 0)), named
+
+
+@pytest.mark.parametrize("shadow", [False, True])
 @pytest.mark.parametrize(
     ("function", "clear"),
     [(qr.tanh, np.tanh), (qr.gelu, lambda x: x / 2 + x * x / np.sqrt(2 * np.pi))],

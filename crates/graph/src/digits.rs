@@ -25,8 +25,8 @@ const SHARE: f64 = 256.0;
 const SAFE: i128 = 256;
 /// The least number of numbers of a column of which most are looked at.
 const MANY: usize = 16;
-/// The largest exponent of a factor of powers: e^-700 is the least that a double holds.
-const MOST_POWER: i32 = 1024;
+/// The largest exponent of a factor of powers, by which a double can be divided.
+const MOST_POWER: i32 = 1000;
 /// Bits that advice adds beyond those that are lost.
 const MORE_BITS: i32 = 4;
 

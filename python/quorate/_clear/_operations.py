@@ -140,7 +140,7 @@ def coarse(
         missing = max(missing, -math.log2(float(np.median(usual))))
     row = int(np.flatnonzero(off[:, column] * _SHARE > np.abs(columns[:, column]))[0])
     place = np.unravel_index(row * width + column, exact.shape) if exact.ndim else ()
-    return tuple(int(i) for i in place), max(0, math.ceil(missing + math.log2(_SHARE))) + 4
+    return tuple(int(i) for i in place), min(max(0, math.ceil(missing + math.log2(_SHARE))) + 4, _MOST_POWER)
 
 
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
@@ -335,6 +335,8 @@ _SHARE = 256.0
 _MOST_ROUNDED = 8.0
 # The least number of numbers of a column of which most are looked at.
 _MANY = 16
+# The largest exponent of a factor that advice names, by which a double can be divided.
+_MOST_POWER = 1000
 # Logarithms are within 2^-24.
 _LOG_ERROR_BITS = 24
 
