@@ -95,7 +95,9 @@ PLACE = re.compile(
     r'|#\[cfg_attr\([^\n]*feature = "testing"[^\n]*, path = "(?P<path>testing/\w+\.rs)"\)\]\nmod (?P<replaced>\w+);)$',
     re.MULTILINE,
 )
-FUNCTION = re.compile(r"^    pub(?:\(crate\))? (?:async )?fn (\w+)|^pub\(crate\) fn (\w+)", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^    pub(?:\(crate\))? (?:async |const )?fn (\w+)|^pub\(crate\) (?:const )?fn (\w+)", re.MULTILINE
+)
 
 
 def functions(file: Path) -> set[str]:

@@ -147,8 +147,8 @@ impl Look<'_> {
         range
     }
 
-    /// Drops the steps that may lose digits if checking them takes too much work, more than `most_bytes` of memory, or a
-    /// shuffle that has not run.
+    /// Drops the steps that may lose digits if checking them takes too much work, more than `most_bytes` of memory, or
+    /// a shuffle that has not run.
     fn leave_out_much(&mut self, most_bytes: u64) {
         let steps = self.behind(self.coarse.iter());
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();

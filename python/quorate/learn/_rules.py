@@ -48,7 +48,8 @@ _POWER_BITS = 4
 # Slopes that are multiplied by few shares are scaled up by this many bits.
 _SHARE_BITS = 8
 
-# The sum of shares is at most this: 1 and the errors of shares, each of so few units.
+# The sum of shares is at most this: 1 and the errors of shares, each of at most so many units. A share is a power of at
+# most 2^4 times an inverse, which is within 4 units, as docstrings of quotients state: 64 units, and one of rounding.
 _MOST_OF_SHARES = 1.25
 _ERROR_UNITS = 128
 
