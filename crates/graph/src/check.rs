@@ -24,8 +24,8 @@ const MOST_WORK: usize = 1 << 25;
 /// The bytes for each number that a check holds: the number, and that before it is rounded.
 const NUMBER_BYTES: u64 = 24;
 
-/// The ranges of arrays that were run.
-#[derive(Clone, Debug, Default)]
+/// The ranges of arrays that were run, and the memory that a look for lost digits may take.
+#[derive(Clone, Debug)]
 pub struct Checker {
     ranges: BTreeMap<NodeId, Interval>,
     most_bytes: u64,
@@ -54,7 +54,7 @@ struct Look<'g> {
 impl Checker {
     /// Returns a checker that looks for lost digits where that takes at most `most_bytes` of memory.
     pub fn new(most_bytes: u64) -> Checker {
-        Checker { most_bytes, ..Checker::default() }
+        Checker { ranges: BTreeMap::new(), most_bytes }
     }
 
     /// Checks a run of `nodes`, operands first. `values` returns the values, in ring units, of nodes that are inputs or

@@ -48,9 +48,12 @@ _POWER_BITS = 4
 # Slopes that are multiplied by few shares are scaled up by this many bits.
 _SHARE_BITS = 8
 
-# The sum of shares is at most this: 1 and the errors of shares, each of at most so many units. A share is a power of at
-# most 2^4 times an inverse, which is within 4 units, as docstrings of quotients state: 64 units, and one of rounding.
+# An upper bound on the sum of shares: 1 and the errors of all shares.
 _MOST_OF_SHARES = 1.25
+
+# An upper bound on the error of a share, in units. A share is a power of at most 2^4 times an inverse. Quotients are
+# within 4 units, which makes 64 units, and the product is rounded by one. Errors of powers cancel: the inverse is that
+# of their sum.
 _ERROR_UNITS = 128
 
 # Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
