@@ -128,6 +128,25 @@ def test_what_is_compiled_for_tests_alone_does_not_grow() -> None:
     assert {crate: places for crate, places in found.items() if places} == FOR_TESTS
 
 
+#: The files outside of modules of tests that differ in unit tests of their own crate, with the number of places: sizes
+#: of parts, the instruction set, and constructors that only tests call. It only falls.
+IN_UNIT_TESTS = {
+    "he/src/coins.rs": 1, "ot/src/correlated.rs": 2, "ring/src/simd.rs": 1, "session/src/memory/schedule.rs": 2,
+}  # fmt: skip
+
+IN_UNIT_TEST = re.compile(
+    r"cfg!\(test\)|#\[cfg\((?:any\()?test\b[^\]]*\]\n(?! *(?:#\[.*\n *)?(?:pub(?:\([^)]*\))? )?(?:mod|use) )"
+)
+
+
+def test_what_unit_tests_change_does_not_grow() -> None:
+    crates = ROOT / "crates"
+    files = [f for f in tracked(".rs") if f.is_relative_to(crates) and "src" in f.parts]
+    assert len(files) > 500, f"looked at {len(files)} files only"
+    found = {f.relative_to(crates).as_posix(): len(IN_UNIT_TEST.findall(f.read_text(encoding="utf-8"))) for f in files}
+    assert {file: places for file, places in found.items() if places} == IN_UNIT_TESTS
+
+
 def test_cargo_sets_nothing_insecure() -> None:
     settings = (ROOT / ".cargo" / "config.toml").read_text(encoding="utf-8")
     assert "rustflags" in settings
