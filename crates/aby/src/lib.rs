@@ -38,7 +38,6 @@ mod points;
 mod public_table;
 mod select;
 mod setup;
-mod share;
 mod shuffle;
 mod stock;
 mod summands;
@@ -50,6 +49,8 @@ mod yao;
 
 pub use digits::Table;
 pub use setup::Aby;
-pub use share::Share;
 pub use stock::Kind;
 pub use yao::{Garbling, YaoLabels};
+
+/// A share of one of the two parties.
+pub type Share<M> = quorate_additive::Share<M>;

@@ -26,6 +26,9 @@
 //! |---|---|
 //! | 2 + max(d, u - 1); for a look-up 1 more | 16 d + 128 bytes, 31 n + n (n - 1) / 4 bits; 32 bits more |
 
+use quorate_additive::blank;
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::product::in_rows;
 use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
 use quorate_fss::{Growing, Roots, Shape, Side};
 use quorate_ot::source::Choices;
@@ -35,10 +38,8 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
-use crate::input::NOT_OPENED;
-use crate::mul::in_rows;
+use crate::Share;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
 use crate::stock::Material;
 use crate::summands::lifted;
 
@@ -153,8 +154,8 @@ impl Aby {
             )
             .await?;
         let transfers = Transfers { sent, received, len };
-        let r = in_rows(&Share(transfers.received.choices().clone()), n as usize, len);
-        let coins: A = Share(ctx.randomness().stream(&self.pair).draw((BLOCK, len)));
+        let r = in_rows(&Share::of(transfers.received.choices().clone()), n as usize, len);
+        let coins: A = Share::of(ctx.randomness().stream(&self.pair).draw((BLOCK, len)));
         let delta = self.tree_delta();
         let roots = coins.map(|coins| match ctx.is_dry() {
             true => coins.clone(),
@@ -284,8 +285,10 @@ impl Aby {
         if self.me == 1 {
             let mut hidden = Vec::new();
             for bit in 0..n - 1 {
-                let [mut zero, one] =
-                    transfers.sent.pads(PRODUCT, transfers.of_bit(bit)).map(|pads| Share(pads.to_vector(ring(bit))));
+                let [mut zero, one] = transfers
+                    .sent
+                    .pads(PRODUCT, transfers.of_bit(bit))
+                    .map(|pads| Share::of(pads.to_vector(ring(bit))));
                 hidden.push(self.add(&self.sub(&zero, &one), &own(bit)));
                 zero.neg_assign();
                 products.push(zero);
@@ -296,7 +299,7 @@ impl Aby {
             let incoming: Vec<_> = (0..n - 1).map(|bit| (self.peer(), (ring(bit), transfers.len))).collect();
             for (bit, hidden) in (0..).zip(ctx.exchange::<Vector>(&[], &incoming).await?) {
                 let pads = transfers.received.pads(PRODUCT, transfers.of_bit(bit));
-                let mut product = Share(pads.to_vector(ring(bit)));
+                let mut product = Share::of(pads.to_vector(ring(bit)));
                 product.add_mul_assign(&hidden, &own(bit));
                 products.push(product);
             }
@@ -314,8 +317,8 @@ impl Aby {
         let Some(mut growing) = growing else {
             charge(Kernel::Draw, (16 * len * blocks) << shape.levels());
             self.open_xor(ctx, Vector::shape(ring, blocks * len)).await?;
-            let corrections = Share(Vector::shape(BLOCK, shape.key_blocks() * len));
-            return Ok((corrections, Share(Bits::shape(1, len))));
+            let corrections = Share::of(Vector::shape(BLOCK, shape.key_blocks() * len));
+            return Ok((corrections, Share::of(Bits::shape(1, len))));
         };
         let mut sums = Zeroizing::new(growing.leaf_sums(&self.trees));
         for (key, sums) in sums.chunks_exact_mut(blocks).enumerate() {
@@ -323,8 +326,8 @@ impl Aby {
         }
         let corrections = self.open_xor(ctx, Vector::from_u128s(ring, &sums)).await?;
         let (corrections, mut signs) = growing.finish(&corrections);
-        let signs = Share(std::mem::replace(&mut signs.0, Bits::zeros(1, 0)));
-        Ok((Share(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
+        let signs = Share::of(std::mem::replace(&mut signs.0, Bits::zeros(1, 0)));
+        Ok((Share::of(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
     }
 
     /// Makes pads of transfers in which each party's signs are its choices: this party's first pads, the first less the
@@ -339,8 +342,8 @@ impl Aby {
                 async |ctx: Ctx| self.ot.receive_cots_for_uses(&ctx, Choices::Given(signs)).await,
             )
             .await?;
-        let [kept, other] = sent.pads(PRODUCT, 0..len).map(|pads| Share(pads.to_vector(ring)));
-        let chosen = Share(received.pads(PRODUCT, 0..len).to_vector(ring));
+        let [kept, other] = sent.pads(PRODUCT, 0..len).map(|pads| Share::of(pads.to_vector(ring)));
+        let chosen = Share::of(received.pads(PRODUCT, 0..len).to_vector(ring));
         let offset = self.sub(&kept, &other);
         Ok([kept, offset, chosen])
     }

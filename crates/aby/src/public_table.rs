@@ -18,6 +18,8 @@
 
 use std::ops::Range;
 
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
 use quorate_gadgets::convert::signs;
@@ -25,11 +27,10 @@ use quorate_gadgets::lookup::{self as gadget, Lookup};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::input::NOT_OPENED;
+use crate::Share;
 use crate::points::{self, MOST_BITS};
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::{Kind, MISSING};
+use crate::stock::Kind;
 use crate::summands::lifted;
 
 type A = Share<Vector>;
@@ -75,7 +76,7 @@ impl Aby {
             let sign = drawn.bits.pop().ok_or(MISSING)?;
             let [r, roots, corrections, kept, offset, chosen] = drawn.into_vectors()?;
             let mut own = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
-            own.mul_assign(&Share(signs(&sign, ring)));
+            own.mul_assign(&Share::of(signs(&sign, ring)));
             self.without_sign(&ctx, own, (&sign, [&kept, &offset, &chosen])).await
         };
         stream::to_vector(self, ctx, chunks(x.len(), n), work).await
@@ -101,7 +102,7 @@ impl Aby {
     async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
         let opened = self.open_long(ctx, masked, None).await?.ok_or(NOT_OPENED)?;
         let sums = places.sums(&self.trees, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
-        Ok(Share(sums.into_inner()))
+        Ok(Share::of(sums.into_inner()))
     }
 
     /// Step 3: returns the product of `own` and the peer's with both signs.
@@ -111,7 +112,7 @@ impl Aby {
         let received = ctx.exchange(&[(self.peer(), &*hidden)], &[(self.peer(), hidden.shape_of())]).await?;
         let theirs = received.into_iter().next().ok_or(NOT_OPENED)?;
         let mut twice = self.sub(chosen, kept);
-        twice.add_mul_assign(&theirs, &Share(sign.to_vector(narrow)));
+        twice.add_mul_assign(&theirs, &Share::of(sign.to_vector(narrow)));
         Ok(self.sub(&own, &lifted(&twice, own.ring(), 1)))
     }
 }

@@ -1,15 +1,14 @@
 //! Correlations: named by kind, made in bulk before the inputs are known, or on demand.
 
-use std::ops::Range;
-
-use quorate_engine::{Ctx, Error, Layout, Result, Stocks, Stored};
+use quorate_additive::{blank, order};
+use quorate_engine::{Ctx, Layout, Result, Stocks};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
+use crate::Share;
 use crate::digits::Table;
 use crate::make::chunks;
 use crate::points;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
 
 /// A kind of correlation. If it names shares, both parties' shares add up (bits: xor) to the listed values.
@@ -92,42 +91,14 @@ impl Kind {
             Kind::GarbledAnd => (over(LABEL_BITS, &[2]), vec![]),
             &Kind::Lookup { place_bits, bits } => points::layout(place_bits, Some(bits)),
             &Kind::Point { place_bits } => points::layout(place_bits, None),
-            Kind::Permutation { rows, columns, mover } => {
-                let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
-                match *mover == me {
-                    true => (std::iter::once((Ring::of(32), *rows)).chain(masks).collect(), vec![]),
-                    false => (masks.clone().chain(masks).collect(), vec![]),
-                }
-            }
+            Kind::Permutation { rows, columns, mover } => (order::layout(*rows, columns, *mover == me), vec![]),
         };
         Layout { vectors, bits }
     }
 }
 
-pub(crate) type Material = quorate_engine::Material<Share<Vector>, Share<Bits>>;
+pub(crate) type Material = quorate_additive::stock::Shares;
 pub(crate) type Stock = quorate_engine::Stock<Kind, Share<Vector>, Share<Bits>>;
-
-impl Stored for Share<Vector> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.map(|vector| vector.slice(range))
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.write_at(start, part);
-    }
-}
-
-impl Stored for Share<Bits> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.map(|bits| bits.slice_lanes(range))
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.write_lanes_at(start, part);
-    }
-}
-
-pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of its correlations" };
 
 impl Stocks for Aby {
     type Kind = Kind;
@@ -153,11 +124,11 @@ impl Stocks for Aby {
     }
 
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Share<Vector> {
-        Share(blank(dry, shape))
+        Share::of(blank(dry, shape))
     }
 
     fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Share<Bits> {
-        Share(blank(dry, shape))
+        Share::of(blank(dry, shape))
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::testing::Tested;
-use quorate_ring::{Bits, Module, Vector};
+use quorate_ring::{Bits, Vector};
 
+use crate::Share;
 use crate::setup::Aby;
-use crate::share::Share;
 use crate::stock::{Kind, Material};
 
 impl Tested for Aby {
@@ -16,24 +16,13 @@ impl Tested for Aby {
     }
 }
 
-impl<M: Module> Share<M> {
-    /// Returns the share.
-    pub fn insecure_share(&self) -> &M {
-        self
-    }
-
-    /// Returns a share that the caller chose.
-    pub fn insecure_from(share: M) -> Self {
-        Share(share)
-    }
-}
-
 impl Aby {
     /// Serves the draws of a dry run from these vectors and matrices of bits, for tests that enumerate all
     /// correlations.
     pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
+            let (vectors, bits) =
+                (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
             (kind, Material { vectors, bits })
         });
         self.stock.fill(demand, stock.collect());

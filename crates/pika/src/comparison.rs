@@ -22,6 +22,7 @@
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Shape, intervals};
 use quorate_gadgets::{Gadgets, compare, equality, stream, truncate};
@@ -32,7 +33,7 @@ use crate::cost;
 use crate::lookup::chunks;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING, Material};
+use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -22,30 +22,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Error, Form, Result, Stocks};
-use quorate_ring::{Module, Ring, Vector};
+use quorate_ring::{Module, Vector};
 
 use crate::mul::chunks;
 use crate::setup::Pika;
-use crate::share::Share;
+use crate::share::{Factor, Share};
 use crate::stock::Kind;
 
 type A = Share<Vector>;
-
-/// What a party has of a factor beside its share of the value.
-pub(crate) struct Factor {
-    name: u32,
-    /// e; a shape at party 2.
-    opened: A,
-    /// b, at party 2: it is kept while this exists.
-    _mask: Option<Arc<A>>,
-}
-
-impl Factor {
-    /// Returns a factor for dry runs; an empty value has no mask.
-    pub fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
-        (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
-    }
-}
 
 /// The masks of all factors, at party 2.
 #[derive(Default)]
@@ -85,7 +69,7 @@ impl Pika {
     /// Makes x a factor of this name.
     pub(crate) async fn open_factor(&self, ctx: &Ctx, x: &A, name: u32) -> Result<A> {
         if x.is_empty() {
-            return Ok(x.as_factor(None));
+            return Ok(x.keeping(None));
         }
         let (ring, len) = x.shape_of();
         let [mut difference] =
@@ -94,14 +78,14 @@ impl Pika {
         difference.add_assign(x);
         let opened = Share::of(self.open_long(ctx, &difference).await?);
         let kept = if self.deals() && !ctx.is_dry() { Some(self.masks.of(name)?) } else { None };
-        Ok(x.as_factor(Some(Factor { name, opened, _mask: kept })))
+        Ok(x.keeping(Some(Arc::new(Factor { name, opened, _mask: kept }))))
     }
 
     /// Computes form(x, y) where one of them is a factor; if both are, the right one counts as the factor.
     pub(crate) async fn multiply_by_factor(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2]) -> Option<Result<A>> {
-        let right = y.factor().is_some();
+        let right = y.kept().is_some();
         let [other, by] = if right { [x, y] } else { [y, x] };
-        let (factor, form) = (by.factor()?, whole(form, (x, y))?);
+        let (factor, form) = (by.kept().as_ref()?, whole(form, (x, y))?);
         let kind = Kind::TripleBy { bits: x.ring().bits(), form, right, factor: factor.name };
         Some(self.multiply_by(ctx, (kind, form, right), (other, by), factor).await)
     }

@@ -16,6 +16,7 @@
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
 use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
@@ -25,7 +26,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use crate::points;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
+use crate::stock::Kind;
 
 type A = Share<Vector>;
 type B = Share<Bits>;

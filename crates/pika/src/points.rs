@@ -12,6 +12,7 @@
 //! | look-up, point | 512 bits | n > 9: 16 (n - 5) bytes, 176 for n = 16; else 16 ceil(2^n / 128) |
 //! | key of a comparison, truncation | 128 bits | n > 7: 16 (n - 6) bytes, 912 for n = 63; else 16 |
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result};
 use quorate_fss::{Corrections, Dealt, Keys, Roots, Shape, Side, deal};
 use quorate_ring::meter::{Kernel, charge};
@@ -20,7 +21,7 @@ use zeroize::Zeroizing;
 
 use crate::setup::{DEALER, Pika};
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
+use crate::stock::Kind;
 
 type A = Share<Vector>;
 

@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
@@ -15,7 +16,7 @@ use quorate_ring::{Bits, Vector};
 
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
+use crate::stock::Kind;
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -1,15 +1,15 @@
 //! Correlations: named by kind, dealt in bulk before the inputs are known, or on demand.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Error, Form, Layout, Result, Stocks, Stored};
+use quorate_additive::{blank, order};
+use quorate_engine::{Chunks, Ctx, Form, Layout, Result, Stocks};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
 use crate::mul::chunks_of;
 use crate::points::BLOCK;
 use crate::setup::Pika;
-use crate::share::{Share, blank};
+use crate::share::Share;
 
 /// A kind of correlation: shares of parties 0 and 1, which add up (bits: xor) to the listed values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,13 +124,7 @@ impl Kind {
             &Kind::BoundedFloorKey { bits, cut } => {
                 (vec![(Ring::of(bits), 1), (BLOCK, 1), (Ring::of(bits), 1), (Ring::of(cut), 1)], vec![])
             }
-            Kind::Permutation { rows, columns, mover } => {
-                let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
-                match *mover == me {
-                    true => (std::iter::once((Ring::of(32), *rows)).chain(masks).collect(), vec![]),
-                    false => (masks.clone().chain(masks).collect(), vec![]),
-                }
-            }
+            Kind::Permutation { rows, columns, mover } => (order::layout(*rows, columns, *mover == me), vec![]),
         };
         // First come parts that are drawn or sent to one party, then the corrections of keys.
         let corrections = self.keys().into_iter().map(|shape| (BLOCK, shape.key_blocks()));
@@ -158,28 +152,6 @@ impl Kind {
 
 pub(crate) type Material = quorate_engine::Material<Share<Vector>, Share<Bits>>;
 pub(crate) type Stock = quorate_engine::Stock<Kind, Share<Vector>, Share<Bits>>;
-
-impl Stored for Share<Vector> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.map(|vector| vector.slice(range))
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.write_at(start, part);
-    }
-}
-
-impl Stored for Share<Bits> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.map(|bits| bits.slice_lanes(range))
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.write_lanes_at(start, part);
-    }
-}
-
-pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of its correlations" };
 
 impl Stocks for Pika {
     type Kind = Kind;
