@@ -9,9 +9,9 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Conv, Ring, Vector};
 
 use crate::Share;
+use crate::kind::Material;
 use crate::matrix::Product;
 use crate::setup::Aby;
-use crate::stock::Material;
 
 impl Aby {
     pub(crate) async fn make_conv_triple(&self, ctx: &Ctx, ring: Ring, conv: &Conv) -> Result<Material> {

@@ -29,6 +29,8 @@ mod digits;
 mod edabit;
 mod family;
 mod input;
+mod keys;
+mod kind;
 mod lookup;
 mod make;
 mod matrix;
@@ -48,8 +50,8 @@ mod tree;
 mod yao;
 
 pub use digits::Table;
+pub use kind::Kind;
 pub use setup::Aby;
-pub use stock::Kind;
 pub use yao::{Garbling, YaoLabels};
 
 /// A share of one of the two parties.

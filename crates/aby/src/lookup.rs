@@ -23,8 +23,8 @@ use quorate_ring::Bits;
 
 use crate::Share;
 use crate::digits::{Digit, Table, chosen, moved, table};
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 
 /// Returns the lanes for which each party sends tables: halves, cut at a whole word.
 pub(crate) fn halves(len: usize) -> [Range<usize>; 2] {

@@ -9,9 +9,9 @@ use quorate_gadgets::convert::signs;
 use quorate_ring::{Ring, Vector};
 
 use crate::Share;
-use crate::points;
+use crate::keys;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<quorate_ring::Bits>;
@@ -25,7 +25,7 @@ const WORD_BITS: u32 = 64;
 pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
     let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
     let (chunk, window) = match kind {
-        &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => return points::chunks(place_bits, len),
+        &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => return keys::chunks(place_bits, len),
         Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
         Kind::BitTriple | Kind::BitPair | Kind::EntryLabel | Kind::GarbledAnd => (len, 1),
         Kind::Triple { bits } => (lanes(*bits as usize), 2),

@@ -19,14 +19,12 @@ use quorate_additive::blank;
 use quorate_additive::product::in_rows;
 use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Result};
-use quorate_ot::{Options, cost as transfers};
 use quorate_ring::{Conv, Ring, Vector};
 
 use crate::Share;
-use crate::cost::Cost;
+use crate::kind::Material;
 use crate::pads::pads;
 use crate::setup::Aby;
-use crate::stock::Material;
 
 type A = Share<Vector>;
 
@@ -36,7 +34,7 @@ const BLOCK_BYTES: usize = 1 << 15;
 /// A product of a (m x k) and b (k x n), where the bits of a are choices.
 #[derive(Clone, Copy)]
 pub(crate) struct Product {
-    ring: Ring,
+    pub ring: Ring,
     m: usize,
     k: usize,
     n: usize,
@@ -54,19 +52,8 @@ impl Product {
         Product { ring, m: conv.filters, k: conv.patch(), n: conv.batch * conv.places() }
     }
 
-    /// Returns the cost of one of both directions.
-    pub(crate) fn cost(self) -> Cost {
-        let bits = 1..=self.ring.bits();
-        let block = |block: Range<usize>| {
-            let messages: usize = bits.clone().map(|bits| Ring::of(bits).packed_bytes(block.len() * self.n)).sum();
-            let transfers: Cost = transfers::cots(Options::default(), self.transfers(&block)).into();
-            transfers.then(Cost { rounds: 1, bytes: messages as u64 })
-        };
-        self.blocks().into_iter().map(block).fold(Cost::default(), Cost::beside)
-    }
-
     /// Returns the elements of a that are worked on together: whole rows of it, or a part of one.
-    fn blocks(self) -> Vec<Range<usize>> {
+    pub fn blocks(self) -> Vec<Range<usize>> {
         let row_bytes = (self.n * self.ring.carrier().bytes()).max(1);
         let most = (BLOCK_BYTES / row_bytes).max(1);
         let (each, per) = if most >= self.k { (most / self.k * self.k, self.m * self.k) } else { (most, self.k) };
@@ -75,12 +62,13 @@ impl Product {
         starts.flat_map(part).collect()
     }
 
-    fn transfers(self, block: &Range<usize>) -> usize {
+    /// Returns the number of transfers for a block, one for each bit.
+    pub fn transfers(self, block: &Range<usize>) -> usize {
         block.len() * self.ring.bits() as usize
     }
 
     /// Returns the shape of one message: a row for each element of the block, over Z_2^(bits-j).
-    fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
+    pub fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
         (Ring::of(self.ring.bits() - j), block.len() * self.n)
     }
 

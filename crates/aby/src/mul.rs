@@ -20,8 +20,8 @@ use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 
 /// The number of vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;

@@ -28,9 +28,9 @@ use quorate_gadgets::stream;
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::Share;
-use crate::points::{self, MOST_BITS};
+use crate::keys::{self, MOST_BITS};
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 use crate::summands::lifted;
 
 type A = Share<Vector>;
@@ -48,14 +48,14 @@ pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
 
 /// Returns chunks of keys for `place_bits` bits; each takes the key, twice, and some elements.
 pub(crate) fn chunks(len: usize, place_bits: u32) -> Chunks {
-    Chunks::of_bytes(len, 2 * 16 * points::sizes(place_bits).2 + 128)
+    Chunks::of_bytes(len, 2 * 16 * keys::sizes(place_bits).2 + 128)
 }
 
 /// Returns the entries over this ring, in the form for look-ups by keys.
 fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = (!ctx.is_dry()).then(|| table.entries.kept(make, |kept| kept.ring() == ring));
-    Ok(Places::new(points::shape(table.place_bits())?, ring, table.entries.len(), words))
+    Ok(Places::new(keys::shape(table.place_bits())?, ring, table.entries.len(), words))
 }
 
 impl Aby {

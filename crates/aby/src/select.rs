@@ -24,8 +24,8 @@ use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 use crate::summands::lifted;
 
 type A = Share<Vector>;

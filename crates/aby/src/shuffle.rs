@@ -33,9 +33,9 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::pads::pads;
 use crate::setup::Aby;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 

@@ -20,8 +20,8 @@ use zeroize::Zeroizing;
 
 use crate::Share;
 use crate::digits::{Digit, Table};
+use crate::kind::Material;
 use crate::setup::Aby;
-use crate::stock::Material;
 
 type B = Share<Bits>;
 

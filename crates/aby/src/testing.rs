@@ -7,8 +7,8 @@ use quorate_gadgets::testing::Tested;
 use quorate_ring::{Bits, Vector};
 
 use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::stock::{Kind, Material};
 
 impl Tested for Aby {
     async fn set_up(ctx: &Ctx) -> Result<Self> {

@@ -19,8 +19,8 @@ use quorate_gadgets::prefix::Pairs;
 use quorate_ring::{Bits, Module};
 
 use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 
 type B = Share<Bits>;
 

@@ -22,6 +22,7 @@
 //! The code for Z_2^k and packed bits (Z_2) is generic over [`quorate_ring::Module`].
 #![forbid(unsafe_code)]
 
+mod accept;
 mod backend;
 pub mod client;
 pub mod cost;
@@ -31,6 +32,7 @@ mod family;
 mod forms;
 mod inject;
 mod input;
+mod kind;
 mod maps;
 mod masks;
 mod mul;
@@ -49,6 +51,6 @@ mod testing;
 mod three;
 
 pub use forms::{BitForm, CorrelationForm, Forms, Made};
+pub use kind::Kind;
 pub use setup::Rss;
 pub use share::Shared;
-pub use stock::Kind;

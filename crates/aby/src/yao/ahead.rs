@@ -24,8 +24,8 @@ use quorate_garble::{
 };
 use quorate_ring::meter::{self, Effort};
 
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 use crate::yao::circuits::{LANE_BYTES, LANES, messages};
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 

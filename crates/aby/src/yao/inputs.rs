@@ -28,8 +28,8 @@ use quorate_garble::{Delta, LABEL_BYTES};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::stock::{Kind, Material};
 use crate::yao::{EVALUATOR, GARBLER, LABEL_BITS, YaoLabels, unlike};
 
 /// The ring of labels in the stock.
