@@ -231,10 +231,8 @@ impl Aby {
         if self.me == 1 {
             let mut hidden = Vec::new();
             for bit in 0..n - 1 {
-                let [mut zero, one] = transfers
-                    .sent
-                    .pads(PRODUCT, transfers.of_bit(bit))
-                    .map(|pads| Share::of(pads.to_vector(ring(bit))));
+                let pads = transfers.sent.pads(PRODUCT, transfers.of_bit(bit));
+                let [mut zero, one] = pads.map(|pads| Share::of(pads.to_vector(ring(bit))));
                 hidden.push(self.add(&self.sub(&zero, &one), &own(bit)));
                 zero.neg_assign();
                 products.push(zero);

@@ -37,12 +37,12 @@ use quorate_ring::meter::deferred;
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::kind::{Kind, Material};
 use crate::pass::Way;
 use crate::points::signs;
 use crate::setup::{DEALER, Pika};
 use crate::share::Share;
 use crate::shuffle::moved_rows;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -17,48 +17,24 @@
 //!
 //! Values that are computed from a factor, slices of it included, are not factors.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_engine::{Ctx, Error, Form, Result, Stocks};
+use quorate_engine::{Ctx, Form, Result, Stocks};
 use quorate_ring::{Module, Vector};
 
-use crate::mul::chunks;
+use crate::chunks;
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::{Factor, Share};
-use crate::stock::Kind;
 
 type A = Share<Vector>;
-
-/// The masks of all factors, at party 2.
-#[derive(Default)]
-pub(crate) struct Masks(pub(crate) RefCell<BTreeMap<u32, Arc<A>>>);
-
-const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
-
-impl Masks {
-    /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
-    pub fn keep(&self, name: u32, mask: A) {
-        self.0.borrow_mut().insert(name, Arc::new(mask));
-    }
-
-    pub fn of(&self, name: u32) -> Result<Arc<A>> {
-        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
-    }
-
-    /// Forgets the masks of values that no longer exist.
-    pub fn forget(&self) {
-        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
-    }
-}
 
 /// Returns the form in which a factor is an operand, if one triple serves all of it.
 fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
     let is_some = !x.is_empty() && !y.is_empty() && form.len_out(x.len()) > 0;
     match form {
         Form::MatMul { .. } | Form::Conv(_) => is_some.then_some(form),
-        Form::Product if chunks(x.ring(), x.len(), 1).count() <= 1 => {
+        Form::Product if chunks::of_products(x.ring(), x.len(), 1).count() <= 1 => {
             is_some.then_some(Form::Dot { outer: x.len(), axis: 1, inner: 1 })
         }
         Form::Product | Form::Dot { .. } => None,

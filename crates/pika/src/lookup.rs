@@ -23,10 +23,10 @@ use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::kind::Kind;
 use crate::points;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::Kind;
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -9,9 +9,9 @@ use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Shar
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::kind::{Kind, Material};
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -16,32 +16,16 @@
 use std::ops::Range;
 
 use quorate_additive::product::{combined, in_rows};
-use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_engine::{Ctx, Form, Result, Stocks};
+use quorate_ring::{Bits, Module, Vector};
 
+use crate::chunks;
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::Kind;
 
 type A = Share<Vector>;
 type B = Share<Bits>;
-
-/// The number of vectors of a chunk's length that a product works on at a time.
-const CHUNK_VECTORS: usize = 12;
-
-/// Returns chunks of `lines` lines of products with `pairs` pairs each.
-pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
-    chunks_of(lines, ring.carrier().bytes() * CHUNK_VECTORS * pairs)
-}
-
-/// Returns chunks of lines that take `bytes` bytes each.
-pub(crate) fn chunks_of(lines: usize, bytes: usize) -> Chunks {
-    match Chunks::of_bytes(lines, bytes) {
-        // If even the fewest lines of whole words take much memory, chunks have as many lines as fit instead.
-        chunks if chunks.chunk * bytes > 16 << 20 => Chunks { chunk: ((4 << 20) / bytes).max(1), ..chunks },
-        chunks => chunks,
-    }
-}
 
 impl Pika {
     /// Computes form(x, y) over Z_2^k.
@@ -85,7 +69,7 @@ impl Pika {
             let triple = self.draw(ctx, kind, lines).await?.into_vectors()?;
             self.multiply_with(ctx, form, [x, y], triple).await
         };
-        let chunks = chunks(ring, outer, pairs);
+        let chunks = chunks::of_products(ring, outer, pairs);
         if chunks.count() <= 1 {
             return chunk(ctx, [x, y], outer).await;
         }

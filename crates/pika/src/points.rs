@@ -19,33 +19,17 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::kind::BLOCK;
 use crate::setup::{DEALER, Pika};
 use crate::share::Share;
-use crate::stock::Kind;
 
 type A = Share<Vector>;
 
-/// The ring of nodes of a tree, and of parts of its corrections.
-pub(crate) const BLOCK: Ring = Ring::of(128);
 const BLOCK_BYTES: usize = 16;
 
 /// Returns the shape of keys of places of `place_bits` bits, at most [`MOST_BITS`](crate::lookup::MOST_BITS).
 pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
     Shape::wide(place_bits).map_err(|_| MISSING)
-}
-
-impl Kind {
-    /// Returns the shapes of the keys of each correlation.
-    pub(crate) fn keys(&self) -> Vec<Shape> {
-        let shapes = match *self {
-            Kind::Lookup { place_bits, .. } | Kind::Point { place_bits } => vec![Shape::wide(place_bits)],
-            Kind::SignKey { bits } => vec![Shape::narrow(bits - 1)],
-            Kind::FloorKeys { bits, cut } => vec![Shape::narrow(bits), Shape::narrow(cut)],
-            Kind::BoundedFloorKey { cut, .. } => vec![Shape::narrow(cut)],
-            _ => vec![],
-        };
-        shapes.into_iter().flatten().collect()
-    }
 }
 
 /// Returns, for each key, leaf r of the first key less leaf r of the second: 1 or -1.

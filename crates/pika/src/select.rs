@@ -14,9 +14,9 @@ use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Vector};
 
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::Kind;
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -1,7 +1,10 @@
-//! A party's share of a value, and what it has beside the share where the value is a factor of many products.
+//! A party's share of a value, and what parties keep of a value that stays a factor of many products (`kept_factor`).
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use quorate_engine::{Error, Result};
 use quorate_ring::{Ring, Vector};
 
 /// A share of party 0 or 1; at party 2 a share is a shape. Beside it stands what belongs to a value that stays a factor.
@@ -11,7 +14,7 @@ pub type Share<M> = quorate_additive::Share<M, Option<Arc<Factor>>>;
 pub struct Factor {
     /// The factor's name.
     pub(crate) name: u32,
-    /// e, in the notation of `kept_factor`; a shape at party 2.
+    /// e; a shape at party 2.
     pub(crate) opened: Share<Vector>,
     /// b, at party 2: it is kept while this exists.
     pub(crate) _mask: Option<Arc<Share<Vector>>>,
@@ -21,5 +24,27 @@ impl Factor {
     /// Returns a factor for dry runs; an empty value has no mask.
     pub(crate) fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
         (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
+    }
+}
+
+/// The masks of all factors, at party 2.
+#[derive(Default)]
+pub(crate) struct Masks(pub(crate) RefCell<BTreeMap<u32, Arc<Share<Vector>>>>);
+
+const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
+
+impl Masks {
+    /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
+    pub fn keep(&self, name: u32, mask: Share<Vector>) {
+        self.0.borrow_mut().insert(name, Arc::new(mask));
+    }
+
+    pub fn of(&self, name: u32) -> Result<Arc<Share<Vector>>> {
+        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
+    }
+
+    /// Forgets the masks of values that no longer exist.
+    pub fn forget(&self) {
+        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
     }
 }

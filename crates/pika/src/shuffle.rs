@@ -21,9 +21,9 @@ use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result, Sharing, Stocks, check_rows};
 use quorate_ring::Vector;
 
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::Kind;
 
 type A = Share<Vector>;
 

@@ -9,11 +9,11 @@ use quorate_gadgets::testing::Tested;
 use quorate_ring::{Bits, Vector};
 
 use crate::forms::Comparisons;
+use crate::kind::{Kind, Material};
 use crate::malicious::PikaMalicious;
 use crate::malicious::digits::{self, Digits};
 use crate::setup::{PARTIES, Pika};
 use crate::share::Share;
-use crate::stock::{Kind, Material};
 
 impl Tested for Pika {
     /// Chooses edaBits for any number of numbers: tests of keys ask for keys.
