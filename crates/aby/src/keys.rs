@@ -1,4 +1,5 @@
-//! The sizes of points as keys: their parts in a stock, and the chunks in which they are made ([`points`](crate::points)).
+//! The sizes of points as keys ([`points`](crate::points)): their parts in a stock, and the chunks in which they are
+//! made.
 
 use quorate_engine::{Chunks, Misuse, Result};
 use quorate_fss::Shape;

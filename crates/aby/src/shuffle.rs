@@ -23,6 +23,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use quorate_additive::open::chunks;
 use quorate_additive::order::row_elements;
 use quorate_additive::stock::MISSING;
 use quorate_additive::{blank, order};
@@ -96,7 +97,7 @@ impl Aby {
             }
             None => Ok(ctx.exchange::<Vector>(&[], &[(self.peer(), (ring, range.len()))]).await?.pop()),
         };
-        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        let chunks = chunks((ring, len));
         if len == 0 {
             return Ok(received);
         }

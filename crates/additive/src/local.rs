@@ -133,3 +133,36 @@ macro_rules! local_here {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_value_is_added_once() {
+        let (ring, words) = (Ring::of(12), [5, 4000, 0]);
+        let value = Vector::from_u64s(ring, &words);
+        let [mut sum, other]: [Share<Vector>; 2] = [0, 1].map(|me| public(me, &value));
+        sum.add_assign(&other);
+        assert_eq!(sum.to_u64s(), words);
+        assert!(public::<_, ()>(2, &value).is_shape());
+        let zero: Share<Vector> = Share::of(Vector::zeros(ring, words.len()));
+        let [mut sum, other] = [0, 1].map(|me| plus_public(me, &zero, &value));
+        sum.add_assign(&other);
+        assert_eq!(sum.to_u64s(), words);
+    }
+
+    #[test]
+    fn lowest_and_top_bits_of_shares_are_those_of_the_value() {
+        let ring = Ring::of(7);
+        for (first, second) in (0..128).flat_map(|first| (0..128).map(move |second| (first, second))) {
+            let shares: [Share<Vector>; 2] = [first, second].map(|word| Share::of(Vector::from_u64s(ring, &[word])));
+            let low = shares.each_ref().map(low_bit).map(|bits| bits.to_bools()[0]);
+            assert_eq!(low[0] ^ low[1], (first + second) & 1 == 1);
+            let [mut top, other] = shares.map(|share| as_top_bit(&low_bit(&share), ring));
+            top.add_assign(&other);
+            top.reduce();
+            assert_eq!(top.to_u64s()[0], ((first + second) & 1) << 6);
+        }
+    }
+}

@@ -15,8 +15,8 @@ pub fn chunks((ring, len): (Ring, usize)) -> Chunks {
     Chunks::of_bytes(len, 2 * ring.carrier().bytes())
 }
 
-/// Opens a vector by `open`, chunk by chunk if it is long. Returns the value if this party `learns` it. All parties call
-/// this, including one that gets only shapes or nothing: lanes must be alike.
+/// Opens a vector by `open`, chunk by chunk if it is long. Returns the value if this party `learns` it. All parties
+/// call this, including one that gets only shapes or nothing: lanes must be alike.
 ///
 /// # Errors
 /// Those of `open`.

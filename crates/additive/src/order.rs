@@ -43,3 +43,18 @@ pub fn layout(rows: usize, columns: &[(u32, usize)], moves: bool) -> Vec<(Ring, 
         false => masks.clone().chain(masks).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_read_as_it_was_stored() {
+        let order = Zeroizing::new(vec![2, 0, 3, 1]);
+        let vector: Share<Vector> = stored(Some(&order), 4);
+        assert_eq!(*read(&vector), *order);
+        assert_eq!(layout(4, &[(16, 1)], true)[0], (vector.ring(), vector.len()));
+        assert!(stored::<()>(None, 4).is_shape());
+        assert_eq!(*row_elements(&order, 2), [4, 5, 0, 1, 6, 7, 2, 3]);
+    }
+}

@@ -97,3 +97,21 @@ impl<K: Default + Clone> Stored for Share<Bits, K> {
 pub fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
     if dry { M::phantom(shape) } else { M::zeros(shape) }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_ring::Ring;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_dropped_when_the_value_changes() {
+        let share: Share<Vector, Option<u8>> = Share::of(Vector::from_u64s(Ring::of(8), &[3, 7]));
+        let mut kept = share.keeping(Some(1));
+        assert_eq!((share.kept(), kept.kept(), kept.clone().kept()), (&None, &Some(1), &Some(1)));
+        assert!(kept.part(0..1).kept().is_none());
+        kept.write_part(0, &share.part(1..2));
+        assert!(kept.kept().is_none());
+        assert_eq!(kept.to_u64s(), [7, 7]);
+    }
+}

@@ -17,7 +17,8 @@ pub(crate) fn chunks(ring: Ring, len: usize) -> Chunks {
     Chunks { len, chunk, window: *WINDOW.start() }
 }
 
-/// Returns the chunks of [`Ot::bit_triples`](crate::Ot::bit_triples), and of [`Ot::select_triples`](crate::Ot::select_triples) with that many rows.
+/// Returns the chunks of [`Ot::select_triples`](crate::Ot::select_triples) with this number of rows; those of
+/// [`Ot::bit_triples`](crate::Ot::bit_triples) have one.
 pub(crate) fn bit_chunks(rows: usize, len: usize) -> Chunks {
     let chunk = (CHUNK / rows.div_ceil(128).max(1)).next_multiple_of(512);
     Chunks { len, chunk, window: *WINDOW.start() }

@@ -39,9 +39,10 @@ impl Ot {
     /// Sets up both directions with `peer`. Both parties call it on the same lane, with the same options. Three rounds.
     ///
     /// # Errors
-    /// [`Mismatch`](quorate_engine::Mismatch) if the options differ, [`Malformed`](quorate_engine::Error::Malformed) for
-    /// bad points, [`Cheating`](quorate_engine::Error::Cheating) if the trees do not fit the base OTs; any error that
-    /// ends a run.
+    /// [`Mismatch`](quorate_engine::Mismatch) if the options differ,
+    /// [`Error::Malformed`](quorate_engine::Error::Malformed) for bad points,
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the trees do not fit the base OTs; any error that ends a
+    /// run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
         Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use quorate_engine::{Error, Result};
 use quorate_ring::{Ring, Vector};
 
-/// A share of party 0 or 1; at party 2 a share is a shape. Beside it stands what belongs to a value that stays a factor.
+/// A share of party 0 or 1; at party 2 a share is a shape. A value that stays a factor keeps its further parts beside
+/// it.
 pub type Share<M> = quorate_additive::Share<M, Option<Arc<Factor>>>;
 
 /// What a party has of a factor beside its share of the value.
