@@ -20,7 +20,8 @@ DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
 # Bytes compared as a whole, which stops at the first difference.
 COMPARED = re.compile(r"\[\.\.\] [!=]= \*?\w|[!=]= \[0; \w*BYTES\]|[!=]= [&*]*(?:hash|digest|compared|commitment)\b")
 PROTOCOLS = (
-    "aby", "additive", "authenticated", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss", "spdz2k",
+    "aby", "additive", "authenticated", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss",
+    "spdz2k",
 )  # fmt: skip
 
 
