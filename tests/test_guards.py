@@ -19,7 +19,10 @@ UNBREAKABLE = re.compile(r"^\s*\|.*\|$|https?://")
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
 # Bytes compared as a whole, which stops at the first difference.
 COMPARED = re.compile(r"\[\.\.\] [!=]= \*?\w|[!=]= \[0; \w*BYTES\]|[!=]= [&*]*(?:hash|digest|compared|commitment)\b")
-PROTOCOLS = ("aby", "authenticated", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss", "spdz2k")
+PROTOCOLS = (
+    "aby", "additive", "authenticated", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss",
+    "spdz2k",
+)  # fmt: skip
 
 
 def tracked(*suffixes: str) -> list[Path]:

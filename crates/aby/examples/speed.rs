@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use quorate_aby::{Aby, Share};
+use quorate_additive::local;
 use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing, dry};
@@ -101,7 +102,7 @@ fn main() {
     report("bits 10^5, k = 64", (64, len), async |aby, ctx, [x, _]| aby.bit_decompose(ctx, x).await);
     report("trunc exact 10^5, k = 64", (64, len), async |aby, ctx, [x, _]| aby.trunc_exact(ctx, x, 16).await);
     report("trunc prob 10^5, k = 64", (64, len), async |aby, ctx, [x, _]| aby.trunc_prob(ctx, x, 16).await);
-    report("select 10^5, k = 64", (64, len), async |aby, ctx, [x, y]| aby.mask(ctx, &aby.low_bit(y), x).await);
+    report("select 10^5, k = 64", (64, len), async |aby, ctx, [x, y]| aby.mask(ctx, &local::low_bit(y), x).await);
     report("shuffle 10^4, k = 64", (64, 10_000), async |aby, ctx, [x, _]| aby.shuffle(ctx, &[x], 10_000).await);
     for (entries, len) in [(1 << 8, 10_000), (1 << 16, 1), (1 << 16, 1_000), (1 << 16, 10_000)] {
         let sigmoid = |i: i64| 4096.0 / (1.0 + (-(i as f64) * 16.0 / entries as f64).exp());

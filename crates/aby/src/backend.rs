@@ -1,19 +1,17 @@
 //! `aby` as the interface that gadgets use.
 
+use quorate_additive::input::check_party;
+use quorate_additive::open::NOT_OPENED;
 use quorate_circuits::Program;
-use quorate_engine::{
-    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
-};
+use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks};
 use quorate_gadgets::{
     Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, select, trunc_prob, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::input::NOT_OPENED;
-use crate::input::check_party;
+use crate::Share;
 use crate::public_table::MOST_ENTRIES;
 use crate::setup::Aby;
-use crate::share::Share;
 use crate::yao::YaoLabels;
 
 type Values = Share<Vector>;
@@ -42,7 +40,7 @@ impl Garbles for Aby {
     }
 
     fn labels_to_bits(&self, x: &Self::Y) -> Result<Self::B> {
-        Ok(Share(x.colours()))
+        Ok(Share::of(x.colours()))
     }
 }
 
@@ -85,123 +83,8 @@ impl Gadgets for Aby {
     }
 }
 
-impl Aby {
-    fn public_share<M: Module>(&self, value: &M) -> Share<M> {
-        match self.me {
-            0 => Share(value.clone()),
-            _ if value.is_shape() => Share(M::phantom(value.shape_of())),
-            _ => Share(M::zeros(value.shape_of())),
-        }
-    }
-
-    fn plus_public<M: Module>(&self, x: &Share<M>, value: &M) -> Share<M> {
-        let mut sum = x.clone();
-        if self.me == 0 {
-            sum.add_assign(value);
-        }
-        sum
-    }
-}
-
-fn merged<M: Module>(parts: &[&Share<M>], merge: impl Fn(&[&M]) -> M) -> Share<M> {
-    Share(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
-}
-
-impl Aby {
-    /// Returns the lowest bits of the shares: their sum modulo 2 is that of the shares.
-    pub fn low_bit(&self, x: &Share<Vector>) -> Share<Bits> {
-        x.map(Vector::low_bit)
-    }
-
-    /// Returns 2^(k-1) times the bits: 2^(k-1) times a sum depends on that sum modulo 2 only.
-    pub fn as_top_bit(&self, x: &Share<Bits>, ring: Ring) -> Share<Vector> {
-        x.map(|share| {
-            let mut top = share.to_vector(ring);
-            top.shl(ring.bits() - 1);
-            top
-        })
-    }
-}
-
 impl Sharing for Aby {
-    type A = Share<Vector>;
-    type B = Share<Bits>;
-
-    const CHECKED: bool = false;
-    const MOST_BITS: u32 = 126;
-
-    fn shape(&self, x: &Self::A) -> (Ring, usize) {
-        x.shape_of()
-    }
-
-    fn bit_shape(&self, x: &Self::B) -> (usize, usize) {
-        x.shape_of()
-    }
-
-    /// Returns a sharing of a public value: party 0's share is the value, party 1's is zero.
-    fn public(&self, value: &Vector) -> Self::A {
-        self.public_share(value)
-    }
-
-    fn public_bits(&self, value: &Bits) -> Self::B {
-        self.public_share(value)
-    }
-
-    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A {
-        x.zip(y, Vector::add_assign)
-    }
-
-    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A {
-        x.zip(y, Vector::sub_assign)
-    }
-
-    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
-        self.plus_public(x, value)
-    }
-
-    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
-        x.map(|share| map.apply(share))
-    }
-
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
-        update.apply(x, y);
-    }
-
-    fn concat(&self, parts: &[&Self::A]) -> Self::A {
-        merged(parts, Vector::concat)
-    }
-
-    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B {
-        x.zip(y, Bits::xor_assign)
-    }
-
-    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
-        self.plus_public(x, value)
-    }
-
-    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
-        x.map(|share| map.apply(share))
-    }
-
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
-        update.apply(x, y);
-    }
-
-    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
-        merged(parts, Bits::concat_rows)
-    }
-
-    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
-        merged(parts, Bits::concat_lanes)
-    }
-
-    async fn lsb(&self, _: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Ok(self.low_bit(x))
-    }
-
-    async fn bit_to_msb(&self, _: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
-        Ok(self.as_top_bit(x, ring))
-    }
+    quorate_additive::local_here! { Values, Packed }
 
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
         self.share_input(ctx, owner, shape, value)
@@ -251,9 +134,5 @@ impl Sharing for Aby {
             s.wide_edabits_of_summands(ctx, ring, wide, len)
         }
         fn shuffle(s, ctx, all columns: Values, val rows: usize) -> Vec<Values> { s.shuffle_rows(ctx, columns, rows) }
-    }
-
-    async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
-        Ok(Checked::unneeded())
     }
 }

@@ -13,9 +13,9 @@ use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::prefix::Pairs;
 use quorate_ring::Bits;
 
+use crate::Share;
 use crate::digits::{Digit, Table};
 use crate::setup::Aby;
-use crate::share::Share;
 use crate::tree::rows;
 
 type B = Share<Bits>;
@@ -108,7 +108,7 @@ impl<'d> Prefixes<'d> {
             }
             at += digit.outputs() as u32;
         }
-        Prefixes { digits, all: Share(Bits::concat_rows(&[found, own])), places }
+        Prefixes { digits, all: Share::of(Bits::concat_rows(&[found, own])), places }
     }
 
     fn whole_digits(&self) -> Pairs<B> {
@@ -134,7 +134,7 @@ impl<'d> Prefixes<'d> {
         let lowest_rows = rows(&self.all, &(0..lowest).map(|t| self.places[t as usize].0).collect::<Vec<_>>());
         let parts: Vec<&Bits> =
             [Some(out), Some(&lowest_rows), inner.as_ref()].into_iter().flatten().map(|part| &**part).collect();
-        let stacked = Share(Bits::concat_rows(&parts));
+        let stacked = Share::of(Bits::concat_rows(&parts));
         let (digits, mut next_inner) = (self.digits.len() as u32, self.digits.len() as u32 + lowest);
         let mut order = Vec::with_capacity(self.places.len());
         for (i, digit) in self.digits.iter().enumerate() {

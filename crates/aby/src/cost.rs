@@ -3,6 +3,7 @@
 //! Bytes are those sent by both parties together.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use quorate_engine::Chunks;
 use quorate_gadgets::stream;
@@ -11,12 +12,12 @@ use quorate_ot::{Options, cost as transfers};
 use quorate_ring::{Conv, Ring};
 
 use crate::digits::{Entry, Table};
+use crate::keys;
+use crate::kind::Kind;
 use crate::lookup::{answer_bits, halves};
 use crate::make::chunks;
 use crate::matrix::Product;
-use crate::points;
 use crate::public_table;
-use crate::stock::Kind;
 
 pub use crate::yao::cost as yao;
 
@@ -346,7 +347,7 @@ fn permutation(rows: usize, columns: &[(u32, usize)]) -> Cost {
 /// Returns the cost of points that both parties make; with `bits`, also of removing the sign of look-ups over Z_2^bits.
 fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
     let options = Options::default();
-    let (levels, leaf_bits, blocks) = points::sizes(place_bits);
+    let (levels, leaf_bits, blocks) = keys::sizes(place_bits);
     let both = |cost: transfers::Cost| Cost::from(cost.both_ways());
     let once = |bits: u64| exchanged(bits, len).online;
     let choices = both(transfers::cots(options, place_bits as usize * len));
@@ -362,6 +363,20 @@ fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
     }
 }
 
+/// Returns the cost of one of both directions of a matrix product.
+fn rows_product(product: Product) -> Cost {
+    let block = |block: &Range<usize>| {
+        let message = |j: u32| {
+            let (ring, len) = product.message(j, block);
+            ring.packed_bytes(len)
+        };
+        let bytes: usize = (0..product.ring.bits()).map(message).sum();
+        let transfers = Cost::from(transfers::cots(Options::default(), product.transfers(block)));
+        transfers.then(Cost { rounds: 1, bytes: bytes as u64 })
+    };
+    product.blocks().iter().map(block).fold(Cost::default(), Cost::beside)
+}
+
 /// Returns the cost of one batch of correlations.
 fn batch(kind: &Kind, len: usize) -> Cost {
     let options = Options::default();
@@ -372,11 +387,11 @@ fn batch(kind: &Kind, len: usize) -> Cost {
             (1..=*bits).map(of_bit).fold(Cost::default(), Cost::beside)
         }
         &Kind::MatrixTriple { bits, m, k, n } => {
-            let one = Product::narrow_first(Ring::of(bits), (m, k, n)).0.cost();
+            let one = rows_product(Product::narrow_first(Ring::of(bits), (m, k, n)).0);
             (0..2 * len).map(|_| one).fold(Cost::default(), Cost::beside)
         }
         &Kind::ConvTriple { bits, conv } => {
-            let one = Product::of_filters(Ring::of(bits), &conv).cost();
+            let one = rows_product(Product::of_filters(Ring::of(bits), &conv));
             (0..2 * len * conv.groups).map(|_| one).fold(Cost::default(), Cost::beside)
         }
         Kind::BitTriple => transfers::bit_triples(options, 1, len).into(),

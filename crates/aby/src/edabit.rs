@@ -9,8 +9,8 @@ use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::Share;
 use crate::setup::Aby;
-use crate::share::Share;
 
 type A = Share<Vector>;
 type B = Share<Bits>;
@@ -18,7 +18,7 @@ type B = Share<Bits>;
 impl Aby {
     /// Draws a uniform number in shares that are this party's own coins.
     fn uniform(&self, ctx: &Ctx, ring: Ring, len: usize) -> A {
-        Share(ctx.randomness().stream(&self.private).draw((ring, len)))
+        Share::of(ctx.randomness().stream(&self.private).draw((ring, len)))
     }
 
     pub(crate) async fn edabits_of_summands(

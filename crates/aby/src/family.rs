@@ -6,8 +6,8 @@ use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 use quorate_ring::meter::Effort;
 
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::Kind;
 use crate::yao::Garbling;
 
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.

@@ -14,37 +14,13 @@
 
 use std::cell::RefCell;
 
-use quorate_engine::{Chunks, Ctx, Error, Misuse, Result};
-use quorate_ring::{Module, Ring, Vector};
+use quorate_additive::input::check_owner;
+use quorate_additive::open::{NOT_OPENED, chunks, in_chunks};
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Module, Vector};
 
+use crate::Share;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-
-/// The error of an opening to both parties that returned no value.
-pub(crate) const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
-
-/// Checks that the owner exists, and that it alone gives a value, of the shape on which both agree.
-pub(crate) fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
-    check_party(ctx, owner)?;
-    match value {
-        _ if ctx.is_dry() => Ok(()),
-        None if owner == ctx.me() => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
-        Some(value) if value.shape_of() != shape => {
-            Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
-    let parties = ctx.parties();
-    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
-}
-
-/// Returns chunks of a vector that is opened: a share and a value at a time.
-pub(crate) fn opening((ring, len): (Ring, usize)) -> Chunks {
-    Chunks::of_bytes(len, 2 * ring.carrier().bytes())
-}
 
 impl Aby {
     /// Shares the owner's value; `value` is `Some` exactly at the owner (ignored in a dry run).
@@ -56,10 +32,10 @@ impl Aby {
         value: Option<&M>,
     ) -> Result<Share<M>> {
         check_owner(ctx, owner, shape, value)?;
-        let drawn: Share<M> = Share(ctx.randomness().stream(&self.pair).draw(shape));
+        let drawn: Share<M> = Share::of(ctx.randomness().stream(&self.pair).draw(shape));
         match value {
             Some(value) if ctx.me() == owner && !ctx.is_dry() => {
-                let mut rest = Share(value.clone());
+                let mut rest = Share::of(value.clone());
                 rest.sub_assign(&drawn);
                 Ok(rest)
             }
@@ -88,7 +64,7 @@ impl Aby {
 
     /// Opens a long vector to both parties, in place of this party's share of it.
     pub(crate) async fn open_in_place(&self, ctx: &Ctx, x: Share<Vector>) -> Result<Share<Vector>> {
-        let chunks = opening(x.shape_of());
+        let chunks = chunks(x.shape_of());
         let value = RefCell::new(x);
         let work = async |ctx: Ctx, range| {
             let own = value.borrow().map(|x| x.slice(range));
@@ -100,20 +76,7 @@ impl Aby {
 
     /// Opens as [`Aby::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>, only: Option<usize>) -> Result<Option<Vector>> {
-        let (ring, len) = x.shape_of();
-        let chunks = opening((ring, len));
-        if chunks.count() <= 1 {
-            return self.open_share(ctx, x, only).await;
-        }
-        let learns = only.is_none_or(|to| to == self.me);
-        let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), (ring, len)));
-        let work = async |ctx: Ctx, range| self.open_share(&ctx, &x.map(|x| x.slice(range)), only).await;
-        ctx.stream_alike(chunks, work, |range, part: Option<Vector>| {
-            if let (Some(value), Some(part)) = (&mut value, part) {
-                value.write_at(range.start, &part);
-            }
-        })
-        .await?;
-        Ok(value)
+        let open = async |ctx: &Ctx, x: &Share<Vector>| self.open_share(ctx, x, only).await;
+        in_chunks(ctx, x, only.is_none_or(|to| to == self.me), open).await
     }
 }

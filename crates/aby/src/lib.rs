@@ -29,6 +29,8 @@ mod digits;
 mod edabit;
 mod family;
 mod input;
+mod keys;
+mod kind;
 mod lookup;
 mod make;
 mod matrix;
@@ -38,7 +40,6 @@ mod points;
 mod public_table;
 mod select;
 mod setup;
-mod share;
 mod shuffle;
 mod stock;
 mod summands;
@@ -49,7 +50,9 @@ mod tree;
 mod yao;
 
 pub use digits::Table;
+pub use kind::Kind;
 pub use setup::Aby;
-pub use share::Share;
-pub use stock::Kind;
 pub use yao::{Garbling, YaoLabels};
+
+/// A share of one of the two parties.
+pub type Share<M> = quorate_additive::Share<M>;

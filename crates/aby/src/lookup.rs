@@ -17,13 +17,14 @@
 
 use std::ops::Range;
 
+use quorate_additive::blank;
 use quorate_engine::{Ctx, Result, Stocks};
 use quorate_ring::Bits;
 
+use crate::Share;
 use crate::digits::{Digit, Table, chosen, moved, table};
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::Kind;
 
 /// Returns the lanes for which each party sends tables: halves, cut at a whole word.
 pub(crate) fn halves(len: usize) -> [Range<usize>; 2] {
@@ -45,12 +46,12 @@ impl<'b> Rows<'b> {
     fn take(&mut self, count: usize) -> Share<Bits> {
         let rows = self.bits.slice_rows(self.at..self.at + count);
         self.at += count;
-        Share(rows)
+        Share::of(rows)
     }
 }
 
 fn stacked(parts: &[Share<Bits>]) -> Share<Bits> {
-    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
+    Share::of(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }
 
 /// Returns the number of bits that the sender sends for all digits.
@@ -64,14 +65,14 @@ fn answer(digits: &[Digit], own: &Bits, random: &Bits, d: &Bits) -> (Share<Bits>
     let (mut shares, mut answers) = (Vec::new(), Vec::new());
     for &digit in digits {
         let width = digit.width as usize;
-        let mut hidden = Share(table(digit, &own.take(width)));
+        let mut hidden = Share::of(table(digit, &own.take(width)));
         let table_bits = digit.entries() * digit.outputs();
-        hidden.xor_assign(&Share(moved(digit, &random.take(table_bits), &d.take(width))));
+        hidden.xor_assign(&Share::of(moved(digit, &random.take(table_bits), &d.take(width))));
         let mut rows = Rows::of(&hidden);
         let share = rows.take(digit.outputs());
         let mut answer = rows.take(table_bits - digit.outputs());
         let repeated: Vec<&Bits> = (1..digit.entries()).map(|_| &*share).collect();
-        answer.xor_assign(&Share(Bits::concat_rows(&repeated)));
+        answer.xor_assign(&Share::of(Bits::concat_rows(&repeated)));
         shares.push(share);
         answers.push(answer);
     }
@@ -85,8 +86,8 @@ fn choose(digits: &[Digit], own: &Bits, known: &Bits, answers: &Bits) -> Share<B
         let answer = answers.take((digit.entries() - 1) * digit.outputs());
         let shape = (digit.outputs(), answer.lanes());
         let first = if answer.is_shape() { Bits::shape(shape.0, shape.1) } else { Bits::zeros(shape.0, shape.1) };
-        let entries = Share(Bits::concat_rows(&[&first, &answer]));
-        Share(chosen(*digit, &entries, &own.take(digit.width as usize)))
+        let entries = Share::of(Bits::concat_rows(&[&first, &answer]));
+        Share::of(chosen(*digit, &entries, &own.take(digit.width as usize)))
     };
     let mut share = stacked(&digits.iter().map(choose).collect::<Vec<_>>());
     share.xor_assign(known);
@@ -111,7 +112,7 @@ impl Aby {
         let share_asked = choose(&digits, &own_asked, &known, &received);
 
         let (first, second) = if self.me == 0 { (&share_sent, &share_asked) } else { (&share_asked, &share_sent) };
-        Ok(Share(Bits::concat_lanes(&[first, second])))
+        Ok(Share::of(Bits::concat_lanes(&[first, second])))
     }
 
     /// Draws the random tables of both blocks: all of this party's, and its places and entries of the other's.
@@ -126,7 +127,7 @@ impl Aby {
             len => Ok(Some(self.draw(&ctx, Kind::Tables { table, sender }, len).await?)),
         };
         let mut drawn = ctx.join_all(2, draw).await?;
-        let none = |rows: usize| Share(blank::<Bits>(ctx.is_dry(), (rows, 0)));
+        let none = |rows: usize| Share::of(blank::<Bits>(ctx.is_dry(), (rows, 0)));
         let (theirs, mine) = (drawn.remove(self.peer()), drawn.pop().flatten());
         let [random] = match mine {
             Some(mine) => mine.into_bits()?,
@@ -145,6 +146,6 @@ impl Aby {
         let outgoing = &outgoing[..usize::from(own.lanes() > 0)];
         let incoming = &incoming[..usize::from(theirs.1 > 0)];
         let received = ctx.exchange(outgoing, incoming).await?.pop();
-        Ok(Share(received.unwrap_or_else(|| blank(ctx.is_dry(), theirs))))
+        Ok(Share::of(received.unwrap_or_else(|| blank(ctx.is_dry(), theirs))))
     }
 }

@@ -3,14 +3,15 @@
 //! **Source**: aby, section III-A5 and III-B2 (triples), and the sources of the users of each kind. **Model**:
 //! semi-honest, 1 of 2.
 
+use quorate_additive::stock::one_after_the_other;
 use quorate_engine::{Chunks, Ctx, Result, Sharing};
 use quorate_gadgets::convert::signs;
 use quorate_ring::{Ring, Vector};
 
-use crate::points;
+use crate::Share;
+use crate::keys;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<quorate_ring::Bits>;
@@ -24,7 +25,7 @@ const WORD_BITS: u32 = 64;
 pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
     let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
     let (chunk, window) = match kind {
-        &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => return points::chunks(place_bits, len),
+        &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => return keys::chunks(place_bits, len),
         Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
         Kind::BitTriple | Kind::BitPair | Kind::EntryLabel | Kind::GarbledAnd => (len, 1),
         Kind::Triple { bits } => (lanes(*bits as usize), 2),
@@ -50,11 +51,17 @@ impl Aby {
             }
             Kind::BitTriple => {
                 let made = self.ot.bit_triples(ctx, 1, len).await?;
-                Ok(Material { vectors: vec![], bits: [made.a, made.b, made.c].map(|b| Share(b.into_inner())).into() })
+                Ok(Material {
+                    vectors: vec![],
+                    bits: [made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into(),
+                })
             }
             Kind::BitPair => {
                 let made = self.ot.select_triples(ctx, 2, len).await?;
-                Ok(Material { vectors: vec![], bits: [made.a, made.b, made.c].map(|b| Share(b.into_inner())).into() })
+                Ok(Material {
+                    vectors: vec![],
+                    bits: [made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into(),
+                })
             }
             Kind::BitProduct { bits } => {
                 let own = self.own_bits(ctx, len);
@@ -77,11 +84,11 @@ impl Aby {
 
     async fn make_word_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let made = self.ot.triples(ctx, ring, len).await?;
-        Ok(Material { vectors: [made.a, made.b, made.c].map(|v| Share(v.into_inner())).into(), bits: vec![] })
+        Ok(Material { vectors: [made.a, made.b, made.c].map(|v| Share::of(v.into_inner())).into(), bits: vec![] })
     }
 
     fn own_bits(&self, ctx: &Ctx, len: usize) -> B {
-        Share(ctx.randomness().stream(&self.private).draw((1, len)))
+        Share::of(ctx.randomness().stream(&self.private).draw((1, len)))
     }
 
     /// Returns shares of the products of a bit of each party; each party chooses in one half of the lanes.
@@ -92,7 +99,7 @@ impl Aby {
         let (sent, chosen) = (part(self.me), part(1 - self.me));
         let (of_sent, of_chosen) = self.both_products(ctx, &sent.map(|b| b.to_vector(ring)), &chosen).await?;
         let parts = if self.me == 0 { [&*of_sent, &*of_chosen] } else { [&*of_chosen, &*of_sent] };
-        Ok(Share(Vector::concat(&parts)))
+        Ok(Share::of(Vector::concat(&parts)))
     }
 
     /// Returns shares of this party's elements times the other's bits, and of this party's bits times the other's
@@ -101,11 +108,11 @@ impl Aby {
         let ring = elements.ring();
         let send = async |ctx: Ctx| match elements.len() {
             0 => Ok(elements.clone()),
-            _ => Ok(Share(self.ot.send_bit_products(&ctx, elements).await?)),
+            _ => Ok(Share::of(self.ot.send_bit_products(&ctx, elements).await?)),
         };
         let choose = async |ctx: Ctx| match bits.lanes() {
             0 => Ok(bits.map(|bits| bits.to_vector(ring))),
-            _ => Ok(Share(self.ot.receive_bit_products(&ctx, bits, ring).await?)),
+            _ => Ok(Share::of(self.ot.receive_bit_products(&ctx, bits, ring).await?)),
         };
         self.ot.both(ctx, send, choose).await
     }
@@ -114,7 +121,7 @@ impl Aby {
     /// b over the ring is b_0 + b_1 - 2 b_0 b_1.
     async fn make_selections(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let bit = self.own_bits(ctx, len);
-        let a: A = Share(ctx.randomness().stream(&self.private).draw((ring, len)));
+        let a: A = Share::of(ctx.randomness().stream(&self.private).draw((ring, len)));
         let b = bit.map(|bit| bit.to_vector(ring));
         let mut signed = a.clone();
         signed.mul_assign(&signs(&bit, ring));
@@ -130,7 +137,7 @@ impl Aby {
     /// Makes triples over rings of more than a word: bit by bit of a, each bit times b over the bits above it.
     async fn make_wide_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let mut own = ctx.randomness().stream(&self.private);
-        let [a, b]: [A; 2] = [0, 1].map(|_| Share(own.draw((ring, len))));
+        let [a, b]: [A; 2] = [0, 1].map(|_| Share::of(own.draw((ring, len))));
         let bits = a.map(|a| a.to_bits(0..ring.bits()));
         let of_bit = async |ctx: Ctx, j: usize| {
             let narrow = Ring::of(ring.bits() - j as u32);
@@ -157,10 +164,4 @@ async fn in_turn(len: usize, make: impl AsyncFn() -> Result<Material>) -> Result
         made.push(make().await?);
     }
     Ok(one_after_the_other(made))
-}
-
-fn one_after_the_other(made: Vec<Material>) -> Material {
-    let count = made.first().map_or(0, |first| first.vectors.len());
-    let joined = |i: usize| Share(Vector::concat(&made.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
-    Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
 }

@@ -15,16 +15,16 @@
 
 use std::ops::Range;
 
+use quorate_additive::blank;
+use quorate_additive::product::in_rows;
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Result};
-use quorate_ot::{Options, cost as transfers};
 use quorate_ring::{Conv, Ring, Vector};
 
-use crate::cost::Cost;
-use crate::mul::in_rows;
+use crate::Share;
+use crate::kind::Material;
 use crate::pads::pads;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::{MISSING, Material};
 
 type A = Share<Vector>;
 
@@ -34,7 +34,7 @@ const BLOCK_BYTES: usize = 1 << 15;
 /// A product of a (m x k) and b (k x n), where the bits of a are choices.
 #[derive(Clone, Copy)]
 pub(crate) struct Product {
-    ring: Ring,
+    pub ring: Ring,
     m: usize,
     k: usize,
     n: usize,
@@ -52,19 +52,8 @@ impl Product {
         Product { ring, m: conv.filters, k: conv.patch(), n: conv.batch * conv.places() }
     }
 
-    /// Returns the cost of one of both directions.
-    pub(crate) fn cost(self) -> Cost {
-        let bits = 1..=self.ring.bits();
-        let block = |block: Range<usize>| {
-            let messages: usize = bits.clone().map(|bits| Ring::of(bits).packed_bytes(block.len() * self.n)).sum();
-            let transfers: Cost = transfers::cots(Options::default(), self.transfers(&block)).into();
-            transfers.then(Cost { rounds: 1, bytes: messages as u64 })
-        };
-        self.blocks().into_iter().map(block).fold(Cost::default(), Cost::beside)
-    }
-
     /// Returns the elements of a that are worked on together: whole rows of it, or a part of one.
-    fn blocks(self) -> Vec<Range<usize>> {
+    pub fn blocks(self) -> Vec<Range<usize>> {
         let row_bytes = (self.n * self.ring.carrier().bytes()).max(1);
         let most = (BLOCK_BYTES / row_bytes).max(1);
         let (each, per) = if most >= self.k { (most / self.k * self.k, self.m * self.k) } else { (most, self.k) };
@@ -73,12 +62,13 @@ impl Product {
         starts.flat_map(part).collect()
     }
 
-    fn transfers(self, block: &Range<usize>) -> usize {
+    /// Returns the number of transfers for a block, one for each bit.
+    pub fn transfers(self, block: &Range<usize>) -> usize {
         block.len() * self.ring.bits() as usize
     }
 
     /// Returns the shape of one message: a row for each element of the block, over Z_2^(bits-j).
-    fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
+    pub fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
         (Ring::of(self.ring.bits() - j), block.len() * self.n)
     }
 
@@ -114,7 +104,7 @@ impl Aby {
     ) -> Result<Material> {
         let (product, turned) = Product::narrow_first(ring, (m, k, n));
         let Product { m: rows, n: columns, .. } = product;
-        let sent: A = Share(ctx.randomness().stream(&self.private).draw((ring, k * columns)));
+        let sent: A = Share::of(ctx.randomness().stream(&self.private).draw((ring, k * columns)));
         let (chosen, sum) = self.multiply_rows(ctx, product, &sent).await?;
         let vectors = match turned {
             false => vec![chosen, sent, sum],
@@ -138,7 +128,7 @@ impl Aby {
         };
         let mut sum = of_chosen;
         sum.add_assign(&of_sent);
-        let own = Share(Vector::matmul(&chosen, sent, (product.m, product.k, product.n)));
+        let own = Share::of(Vector::matmul(&chosen, sent, (product.m, product.k, product.n)));
         sum.add_assign(&own);
         Ok((chosen, sum))
     }
@@ -147,16 +137,16 @@ impl Aby {
     async fn choose_rows(&self, ctx: &Ctx, product: Product) -> Result<(A, A)> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
-        let mut factor = Share(blank::<Vector>(ctx.is_dry(), (ring, m * k)));
-        let mut sum = Share(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
+        let mut factor = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * k)));
+        let mut sum = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
         let work = async |ctx: Ctx, at: Range<usize>| {
             let block = &blocks[at.start];
             let (choices, keys) = self.ot.receive_random(&ctx, product.transfers(block)).await?;
-            let choices = in_rows(&Share(choices), ring.bits() as usize, block.len());
-            let mut parts = Share(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
+            let choices = in_rows(&Share::of(choices), ring.bits() as usize, block.len());
+            let mut parts = Share::of(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let receive = async |ctx: Ctx, j: usize| {
                 let message = product.message(j as u32, block);
-                Ok(Share(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
+                Ok(Share::of(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
             };
             let received = ctx.join_all(ring.bits() as usize, receive).await?;
             let rows: Vec<u32> = (0..block.len() as u32).flat_map(|row| std::iter::repeat_n(row, n)).collect();
@@ -186,14 +176,14 @@ impl Aby {
     async fn send_rows(&self, ctx: &Ctx, product: Product, factor: &A) -> Result<A> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
-        let mut sum = Share(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
+        let mut sum = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
         let work = async |ctx: Ctx, at: Range<usize>| {
             let block = &blocks[at.start];
             let [zeros, ones] = self.ot.send_random(&ctx, product.transfers(block)).await?;
             let elements: Vec<u32> =
                 block.clone().flat_map(|at| (0..n).map(move |i| (at % k * n + i) as u32)).collect();
             let rows = factor.map(|f| f.gather(&elements));
-            let mut parts = Share(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
+            let mut parts = Share::of(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let mut messages = Vec::new();
             for j in 0..ring.bits() {
                 let (narrow, _) = product.message(j, block);

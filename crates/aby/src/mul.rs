@@ -13,32 +13,18 @@
 
 use std::ops::Range;
 
+use quorate_additive::blank;
+use quorate_additive::open::{NOT_OPENED, chunks};
+use quorate_additive::product::{combined, in_rows};
 use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
-use crate::input::{NOT_OPENED, opening};
+use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::Kind;
 
 /// The number of vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;
-
-/// Returns a share of z from those of the triple: c + d b + (a + d) e at party 0, and c + d b + a e at party 1.
-fn combined<M: Module>(
-    me: usize,
-    [mut a, b, c]: [Share<M>; 3],
-    (d, e): (&M, &M),
-    accumulate: impl Fn(&mut M, &M, &M),
-) -> Share<M> {
-    let mut z = c;
-    accumulate(&mut z, d, &b);
-    if me == 0 {
-        a.add_assign(d);
-    }
-    accumulate(&mut z, &a, e);
-    z
-}
 
 impl Aby {
     /// Computes form(x, y) over Z_2^k.
@@ -57,7 +43,7 @@ impl Aby {
                 Ok(products.map(|z| z.sum_axis(outer, axis, inner)))
             }
             Form::MatMul { .. } | Form::Conv(_) if x.is_empty() || y.is_empty() || form.len_out(x.len()) == 0 => {
-                Ok(Share(blank(ctx.is_dry(), (x.ring(), form.len_out(x.len())))))
+                Ok(Share::of(blank(ctx.is_dry(), (x.ring(), form.len_out(x.len())))))
             }
             Form::MatMul { m, k, n } => {
                 let kind = Kind::MatrixTriple { bits: x.ring().bits(), m, k, n };
@@ -96,7 +82,7 @@ impl Aby {
         if chunks.count() <= 1 {
             return chunk(ctx, x, y).await;
         }
-        let mut result = Share(blank::<Vector>(ctx.is_dry(), (ring, len)));
+        let mut result = Share::of(blank::<Vector>(ctx.is_dry(), (ring, len)));
         let work = async |ctx: Ctx, range: Range<usize>| {
             let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.clone())));
             chunk(&ctx, &x, &y).await
@@ -113,12 +99,12 @@ impl Aby {
         [a, b, _]: &[Share<Vector>; 3],
     ) -> Result<(Share<Vector>, Share<Vector>)> {
         let (d, e) = (x.zip(a, Vector::sub_assign), y.zip(b, Vector::sub_assign));
-        if opening((d.ring(), d.len() + e.len())).count() > 1 {
+        if chunks((d.ring(), d.len() + e.len())).count() > 1 {
             let open_d = async |ctx: Ctx| self.open_in_place(&ctx, d).await;
             return ctx.join(open_d, async |ctx: Ctx| self.open_in_place(&ctx, e).await).await;
         }
-        let both = Share(Vector::concat(&[&*d, &*e]));
-        let opened = self.open_share(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        let both = Share::of(Vector::concat(&[&*d, &*e]));
+        let opened = self.open_share(ctx, &both, None).await?.map(Share::of).ok_or(NOT_OPENED)?;
         Ok((opened.map(|o| o.slice(0..d.len())), opened.map(|o| o.slice(d.len()..d.len() + e.len()))))
     }
 
@@ -129,22 +115,9 @@ impl Aby {
         let flat: [Share<Bits>; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
         let triple = flat.map(|flat| in_rows(&flat, rows, lanes));
         let (d, e) = (x.zip(&triple[0], Bits::xor_assign), y.zip(&triple[1], Bits::xor_assign));
-        let both = Share(Bits::concat_rows(&[&*d, &*e]));
-        let opened = self.open_share(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        let both = Share::of(Bits::concat_rows(&[&*d, &*e]));
+        let opened = self.open_share(ctx, &both, None).await?.map(Share::of).ok_or(NOT_OPENED)?;
         let (d, e) = (opened.map(|o| o.slice_rows(0..rows)), opened.map(|o| o.slice_rows(rows..2 * rows)));
         Ok(combined(self.me, triple, (&d, &e), Bits::add_and_assign))
     }
-}
-
-/// Splits one row of bits into several.
-pub(crate) fn in_rows(flat: &Share<Bits>, rows: usize, lanes: usize) -> Share<Bits> {
-    if rows == 1 {
-        return flat.clone();
-    }
-    let parts: Vec<Share<Bits>> =
-        (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
-    if parts.is_empty() {
-        return flat.map(|bits| bits.slice_rows(0..0));
-    }
-    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }

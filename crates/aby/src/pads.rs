@@ -2,20 +2,21 @@
 //!
 //! A key whose bytes suffice is used as it is; otherwise it seeds a generator. Each key is used once, for one purpose.
 
+use quorate_additive::blank;
 use quorate_crypto::Seed;
 use quorate_engine::Ctx;
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;
 
-use crate::share::{Share, blank};
+use crate::Share;
 
 const KEY_BYTES: usize = 16;
 
 /// Returns one vector for each column: `width` elements of a ring for each key, one key after the other.
 pub(crate) fn pads(ctx: &Ctx, keys: &[u128], count: usize, columns: &[(Ring, usize)]) -> Vec<Share<Vector>> {
     let mut vectors: Vec<Share<Vector>> =
-        columns.iter().map(|&(ring, width)| Share(blank(ctx.is_dry(), (ring, width * count)))).collect();
+        columns.iter().map(|&(ring, width)| Share::of(blank(ctx.is_dry(), (ring, width * count)))).collect();
     let bytes: Vec<usize> = columns.iter().map(|(ring, width)| ring.carrier().bytes() * width).collect();
     let row_bytes: usize = bytes.iter().sum();
     if ctx.is_dry() {

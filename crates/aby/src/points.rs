@@ -26,7 +26,10 @@
 //! |---|---|
 //! | 2 + max(d, u - 1); for a look-up 1 more | 16 d + 128 bytes, 31 n + n (n - 1) / 4 bits; 32 bits more |
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
+use quorate_additive::blank;
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::product::in_rows;
+use quorate_engine::{Ctx, Result, Sharing};
 use quorate_fss::{Growing, Roots, Shape, Side};
 use quorate_ot::source::Choices;
 use quorate_ot::{ReceivedCots, SentCots};
@@ -35,74 +38,18 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
-use crate::input::NOT_OPENED;
-use crate::mul::in_rows;
+use crate::Share;
+use crate::keys::{BLOCK, shape, sign_ring};
+use crate::kind::Material;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::Material;
 use crate::summands::lifted;
 
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// The ring of nodes of a tree, and of parts of its corrections.
-pub(crate) const BLOCK: Ring = Ring::of(128);
-/// The largest number of bits of a point.
-pub(crate) const MOST_BITS: u32 = 26;
-/// The memory of the trees that grow together: more of it exceeds the caches.
-const TREES_BYTES: usize = 1 << 19;
-/// The largest number of keys whose trees grow together.
-const MOST_KEYS: usize = 2048;
-/// The memory of the trees of all batches under way, the number of these batches, and the largest number on a long
-/// line.
-const WINDOW_BYTES: usize = 1 << 26;
-const WINDOW: usize = 8;
-const LONGEST_WINDOW: usize = 64;
-
 /// The uses of a bit's transfers: pads of the unit vector's first and second 128 bits, and of products modulo 2^k.
 const UNIT: [u32; 2] = [0, 1];
 const PRODUCT: u32 = 2;
-
-/// Returns the shape of keys of `place_bits` bits.
-pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
-    match place_bits <= MOST_BITS {
-        true => Shape::wide(place_bits).map_err(|_| Misuse::Other { what: "a point has at least one bit" }.into()),
-        false => Err(Misuse::Other { what: "a point of more than 26 bits" }.into()),
-    }
-}
-
-/// Returns the levels of a tree, the bits of a leaf's place, and the blocks of a key's corrections.
-pub(crate) fn sizes(place_bits: u32) -> (usize, u32, usize) {
-    Shape::wide(place_bits)
-        .map_or((0, 0, 0), |shape| (shape.levels(), shape.leaf_bits().trailing_zeros(), shape.key_blocks()))
-}
-
-/// Returns the layout of a party's part of a point: r, the root, the corrections; with `bits`, also pads and a bit for
-/// the sign of a look-up over Z_2^bits.
-pub(crate) fn layout(place_bits: u32, bits: Option<u32>) -> (Vec<(Ring, usize)>, Vec<usize>) {
-    let point = [(Ring::of(place_bits), 1), (BLOCK, 1), (BLOCK, sizes(place_bits).2)];
-    let pads = bits.into_iter().flat_map(|bits| [(sign_ring(bits), 1); 3]);
-    (point.into_iter().chain(pads).collect(), bits.into_iter().map(|_| 1).collect())
-}
-
-/// Returns the ring of pads for signs: 2 b needs one bit less than b.
-pub(crate) fn sign_ring(bits: u32) -> Ring {
-    Ring::of(bits - 1)
-}
-
-/// Returns the chunks of keys that are made together.
-pub(crate) fn chunks(place_bits: u32, len: usize) -> Chunks {
-    filling(place_bits, len, 0)
-}
-
-/// Returns chunks whose batches under way fill a line that takes `line_bytes` bytes each way: a level takes a block for
-/// each key.
-pub(crate) fn filling(place_bits: u32, len: usize, line_bytes: usize) -> Chunks {
-    let tree_bytes = 16 << sizes(place_bits).0;
-    let chunk = (TREES_BYTES / tree_bytes).clamp(4, MOST_KEYS);
-    let most = (WINDOW_BYTES / (chunk * tree_bytes)).clamp(1, LONGEST_WINDOW);
-    Chunks { len, chunk, window: line_bytes.div_ceil(16 * chunk).max(WINDOW).min(most) }
-}
 
 /// The transfers for all bits of a batch of points: those of bit i start at i times `len`.
 struct Transfers {
@@ -153,8 +100,8 @@ impl Aby {
             )
             .await?;
         let transfers = Transfers { sent, received, len };
-        let r = in_rows(&Share(transfers.received.choices().clone()), n as usize, len);
-        let coins: A = Share(ctx.randomness().stream(&self.pair).draw((BLOCK, len)));
+        let r = in_rows(&Share::of(transfers.received.choices().clone()), n as usize, len);
+        let coins: A = Share::of(ctx.randomness().stream(&self.pair).draw((BLOCK, len)));
         let delta = self.tree_delta();
         let roots = coins.map(|coins| match ctx.is_dry() {
             true => coins.clone(),
@@ -284,8 +231,8 @@ impl Aby {
         if self.me == 1 {
             let mut hidden = Vec::new();
             for bit in 0..n - 1 {
-                let [mut zero, one] =
-                    transfers.sent.pads(PRODUCT, transfers.of_bit(bit)).map(|pads| Share(pads.to_vector(ring(bit))));
+                let pads = transfers.sent.pads(PRODUCT, transfers.of_bit(bit));
+                let [mut zero, one] = pads.map(|pads| Share::of(pads.to_vector(ring(bit))));
                 hidden.push(self.add(&self.sub(&zero, &one), &own(bit)));
                 zero.neg_assign();
                 products.push(zero);
@@ -296,7 +243,7 @@ impl Aby {
             let incoming: Vec<_> = (0..n - 1).map(|bit| (self.peer(), (ring(bit), transfers.len))).collect();
             for (bit, hidden) in (0..).zip(ctx.exchange::<Vector>(&[], &incoming).await?) {
                 let pads = transfers.received.pads(PRODUCT, transfers.of_bit(bit));
-                let mut product = Share(pads.to_vector(ring(bit)));
+                let mut product = Share::of(pads.to_vector(ring(bit)));
                 product.add_mul_assign(&hidden, &own(bit));
                 products.push(product);
             }
@@ -314,8 +261,8 @@ impl Aby {
         let Some(mut growing) = growing else {
             charge(Kernel::Draw, (16 * len * blocks) << shape.levels());
             self.open_xor(ctx, Vector::shape(ring, blocks * len)).await?;
-            let corrections = Share(Vector::shape(BLOCK, shape.key_blocks() * len));
-            return Ok((corrections, Share(Bits::shape(1, len))));
+            let corrections = Share::of(Vector::shape(BLOCK, shape.key_blocks() * len));
+            return Ok((corrections, Share::of(Bits::shape(1, len))));
         };
         let mut sums = Zeroizing::new(growing.leaf_sums(&self.trees));
         for (key, sums) in sums.chunks_exact_mut(blocks).enumerate() {
@@ -323,8 +270,8 @@ impl Aby {
         }
         let corrections = self.open_xor(ctx, Vector::from_u128s(ring, &sums)).await?;
         let (corrections, mut signs) = growing.finish(&corrections);
-        let signs = Share(std::mem::replace(&mut signs.0, Bits::zeros(1, 0)));
-        Ok((Share(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
+        let signs = Share::of(std::mem::replace(&mut signs.0, Bits::zeros(1, 0)));
+        Ok((Share::of(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
     }
 
     /// Makes pads of transfers in which each party's signs are its choices: this party's first pads, the first less the
@@ -339,8 +286,8 @@ impl Aby {
                 async |ctx: Ctx| self.ot.receive_cots_for_uses(&ctx, Choices::Given(signs)).await,
             )
             .await?;
-        let [kept, other] = sent.pads(PRODUCT, 0..len).map(|pads| Share(pads.to_vector(ring)));
-        let chosen = Share(received.pads(PRODUCT, 0..len).to_vector(ring));
+        let [kept, other] = sent.pads(PRODUCT, 0..len).map(|pads| Share::of(pads.to_vector(ring)));
+        let chosen = Share::of(received.pads(PRODUCT, 0..len).to_vector(ring));
         let offset = self.sub(&kept, &other);
         Ok([kept, offset, chosen])
     }
@@ -458,19 +405,6 @@ mod tests {
             assert!(n > 3 || seen.len() == 2 << n, "points and signs of {n} bits: {}", seen.len());
             assert!(seen.len() > 50.min(1 << n), "points of {n} bits");
         }
-    }
-
-    #[test]
-    fn batches_take_bounded_memory_whatever_the_line() {
-        for n in 1..=MOST_BITS {
-            for line_bytes in [0, 1 << 20, 1 << 30] {
-                let chunks = filling(n, 1 << 20, line_bytes);
-                assert!((16 << sizes(n).0) * chunks.chunk * chunks.window <= WINDOW_BYTES, "n = {n}: {chunks:?}");
-                assert!(chunks.chunk >= 4 && chunks.window >= 1 && chunks.window <= LONGEST_WINDOW);
-            }
-        }
-        assert_eq!(filling(16, 1 << 20, 0), Chunks { len: 1 << 20, chunk: 256, window: WINDOW });
-        assert_eq!(filling(16, 1 << 20, 1 << 30).window, LONGEST_WINDOW);
     }
 
     #[test]

@@ -18,6 +18,8 @@
 
 use std::ops::Range;
 
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
 use quorate_gadgets::convert::signs;
@@ -25,11 +27,10 @@ use quorate_gadgets::lookup::{self as gadget, Lookup};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::input::NOT_OPENED;
-use crate::points::{self, MOST_BITS};
+use crate::Share;
+use crate::keys::{self, MOST_BITS};
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 use crate::summands::lifted;
 
 type A = Share<Vector>;
@@ -47,14 +48,14 @@ pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
 
 /// Returns chunks of keys for `place_bits` bits; each takes the key, twice, and some elements.
 pub(crate) fn chunks(len: usize, place_bits: u32) -> Chunks {
-    Chunks::of_bytes(len, 2 * 16 * points::sizes(place_bits).2 + 128)
+    Chunks::of_bytes(len, 2 * 16 * keys::sizes(place_bits).2 + 128)
 }
 
 /// Returns the entries over this ring, in the form for look-ups by keys.
 fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = (!ctx.is_dry()).then(|| table.entries.kept(make, |kept| kept.ring() == ring));
-    Ok(Places::new(points::shape(table.place_bits())?, ring, table.entries.len(), words))
+    Ok(Places::new(keys::shape(table.place_bits())?, ring, table.entries.len(), words))
 }
 
 impl Aby {
@@ -75,7 +76,7 @@ impl Aby {
             let sign = drawn.bits.pop().ok_or(MISSING)?;
             let [r, roots, corrections, kept, offset, chosen] = drawn.into_vectors()?;
             let mut own = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
-            own.mul_assign(&Share(signs(&sign, ring)));
+            own.mul_assign(&Share::of(signs(&sign, ring)));
             self.without_sign(&ctx, own, (&sign, [&kept, &offset, &chosen])).await
         };
         stream::to_vector(self, ctx, chunks(x.len(), n), work).await
@@ -101,7 +102,7 @@ impl Aby {
     async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
         let opened = self.open_long(ctx, masked, None).await?.ok_or(NOT_OPENED)?;
         let sums = places.sums(&self.trees, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
-        Ok(Share(sums.into_inner()))
+        Ok(Share::of(sums.into_inner()))
     }
 
     /// Step 3: returns the product of `own` and the peer's with both signs.
@@ -111,7 +112,7 @@ impl Aby {
         let received = ctx.exchange(&[(self.peer(), &*hidden)], &[(self.peer(), hidden.shape_of())]).await?;
         let theirs = received.into_iter().next().ok_or(NOT_OPENED)?;
         let mut twice = self.sub(chosen, kept);
-        twice.add_mul_assign(&theirs, &Share(sign.to_vector(narrow)));
+        twice.add_mul_assign(&theirs, &Share::of(sign.to_vector(narrow)));
         Ok(self.sub(&own, &lifted(&twice, own.ring(), 1)))
     }
 }

@@ -15,15 +15,17 @@
 //! | bit times element | 1 | 1 + k |
 //! | the number of k bits | 1 | k - 1 |
 
+use quorate_additive::local;
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::input::NOT_OPENED;
+use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 use crate::summands::lifted;
 
 type A = Share<Vector>;
@@ -33,7 +35,7 @@ impl Aby {
     /// Draws uniform bits as elements of the ring.
     pub(crate) async fn draw_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<A> {
         if ring.bits() == 1 {
-            let own: B = Share(ctx.randomness().stream(&self.private).draw((1, len)));
+            let own: B = Share::of(ctx.randomness().stream(&self.private).draw((1, len)));
             return Ok(own.map(|bit| bit.to_vector(ring)));
         }
         // 2 w needs one bit less.
@@ -82,7 +84,7 @@ impl Aby {
             );
         }
         if k == 1 {
-            return Ok(self.as_top_bit(x, ring));
+            return Ok(local::as_top_bit(x, ring));
         }
         let work = async |ctx: Ctx, range| self.compose_lanes(&ctx, &stream::slice_lanes(self, x, range), ring).await;
         stream::to_vector(self, ctx, stream::chunks(x.lanes(), k), work).await
@@ -107,7 +109,7 @@ impl Aby {
             product.mul_assign(&signs);
             sum.sub_assign(&lifted(&product, ring, i as u32 + 1));
         }
-        let top = self.as_top_bit(&x.map(|x| x.row(low)), ring);
+        let top = local::as_top_bit(&x.map(|x| x.row(low)), ring);
         Ok(self.add(&self.add_public(&sum, &c.to_vector(ring)), &top))
     }
 

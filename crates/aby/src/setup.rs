@@ -13,7 +13,7 @@ use quorate_gadgets::Family;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
 
-use crate::stock::Stock;
+use crate::kind::Stock;
 use crate::yao::Garbled;
 
 /// One party's end of two-party sharing.

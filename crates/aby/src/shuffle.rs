@@ -23,30 +23,26 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use quorate_additive::open::chunks;
+use quorate_additive::order::row_elements;
+use quorate_additive::stock::MISSING;
+use quorate_additive::{blank, order};
 use quorate_circuits::permutation_network::{Layers, Switch, network, part, routed, switches};
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Slot, Stocks, check_rows};
 use quorate_ring::meter::fetched;
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::pads::pads;
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::{Kind, MISSING, Material};
 
 type A = Share<Vector>;
 
 /// The number of switches whose transfers are made together: each takes about a hundred bytes with its keys, and more
 /// for each column.
 const PART: usize = 1 << 17;
-
-/// Returns the elements of these rows, in their order.
-fn row_elements(rows: &[u32], width: usize) -> Zeroizing<Vec<u32>> {
-    let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
-    let width = width as u32;
-    elements.extend(rows.iter().flat_map(|&row| (0..width).map(move |i| row * width + i)));
-    elements
-}
 
 fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
     let index = row_elements(order, width);
@@ -67,7 +63,7 @@ impl Aby {
             let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
             let mut made = self.draw(ctx, kind, 1).await?.vectors;
             let order = (mover == self.me).then(|| made.remove(0));
-            let order = order.filter(|_| !ctx.is_dry()).map(|o| Zeroizing::new(low_words(&o)));
+            let order = order.filter(|_| !ctx.is_dry()).map(|order| order::read(&order));
             let (first, second) = made.split_at(made.len().min(columns.len()));
             let pass = async |ctx: Ctx, i: usize| {
                 let (x, width) = (&shuffled[i], widths[i].1);
@@ -93,7 +89,7 @@ impl Aby {
 
     /// Sends a vector, or receives one, as a stream of chunks.
     async fn pass_long(&self, ctx: &Ctx, own: Option<&A>, (ring, len): (Ring, usize)) -> Result<A> {
-        let mut received = Share(blank::<Vector>(ctx.is_dry(), (ring, if own.is_some() { 0 } else { len })));
+        let mut received = Share::of(blank::<Vector>(ctx.is_dry(), (ring, if own.is_some() { 0 } else { len })));
         let work = async |ctx: Ctx, range: Range<usize>| match own {
             Some(own) => {
                 let part = own.map(|v| v.slice(range.clone()));
@@ -101,12 +97,12 @@ impl Aby {
             }
             None => Ok(ctx.exchange::<Vector>(&[], &[(self.peer(), (ring, range.len()))]).await?.pop()),
         };
-        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        let chunks = chunks((ring, len));
         if len == 0 {
             return Ok(received);
         }
         ctx.stream(chunks, work, |range, part| {
-            if let Some(part) = part.map(Share) {
+            if let Some(part) = part.map(Share::of) {
                 received.write_at(range.start, &part);
             }
         })
@@ -126,18 +122,17 @@ impl Aby {
         let coins = ctx.randomness();
         if mover == self.me {
             if ctx.is_dry() {
-                let order = Share(Vector::shape(Ring::of(32), rows));
+                let order = order::stored(None, rows);
                 let differences = self.follow_switches(ctx, &network(rows), rows, &columns).await?;
                 return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
             }
             let order = coins.stream(&self.private).permutation(rows);
             let differences = self.follow_switches(ctx, &routed(&order), rows, &columns).await?;
-            let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
-            let order = Share(Vector::from_u64s(Ring::of(32), &words));
+            let order = order::stored(Some(&order), rows);
             return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
         }
         let mut own = coins.stream(&self.private);
-        let masks: Vec<A> = columns.iter().map(|&(ring, width)| Share(own.draw((ring, rows * width)))).collect();
+        let masks: Vec<A> = columns.iter().map(|&(ring, width)| Share::of(own.draw((ring, rows * width)))).collect();
         let moved = self.offer_switches(ctx, &network(rows), rows, &masks, &columns).await?;
         Ok(Material { vectors: masks.into_iter().chain(moved).collect(), bits: vec![] })
     }
@@ -152,7 +147,7 @@ impl Aby {
         columns: &[(Ring, usize)],
     ) -> Result<Vec<A>> {
         let blank_cells =
-            |&(ring, width): &(Ring, usize)| Cells::new(Share(blank(ctx.is_dry(), (ring, rows * width))), width);
+            |&(ring, width): &(Ring, usize)| Cells::new(Share::of(blank(ctx.is_dry(), (ring, rows * width))), width);
         let mut cells: Vec<Cells> = columns.iter().map(blank_cells).collect();
         let work = async |ctx: Ctx, range| self.choose_products(&ctx, layers, range, columns).await;
         ctx.stream(parts(rows), work, |range, parts: Vec<[A; 2]>| {
@@ -179,17 +174,17 @@ impl Aby {
     ) -> Result<Vec<[A; 2]>> {
         let count = range.len();
         let settings = match ctx.is_dry() {
-            true => Share(Bits::shape(1, count)),
+            true => Share::of(Bits::shape(1, count)),
             false => {
                 let crossed = part(layers, range).flatten().map(|switch| switch.crossed);
                 let mut settings = Zeroizing::new(Vec::with_capacity(count));
                 settings.extend(crossed);
-                Share(Bits::from_bools(1, count, &settings))
+                Share::of(Bits::from_bools(1, count, &settings))
             }
         };
         let (mut place, keys) = self.ot.receive_random(ctx, count).await?;
         place.xor_assign(&settings);
-        let place = Share(place);
+        let place = Share::of(place);
         ctx.exchange(&[(self.peer(), &*place)], &[]).await?;
         let own = pads(ctx, keys.as_slice(), count, columns);
         drop(keys);
@@ -277,7 +272,7 @@ pub(crate) fn parts(rows: usize) -> Chunks {
 
 /// Returns one bit for each switch, as `width` elements each.
 fn settings_of(bits: &Bits, ring: Ring, width: usize) -> Share<Vector> {
-    let each = Share(bits.to_vector(ring));
+    let each = Share::of(bits.to_vector(ring));
     let lanes: Vec<u32> = (0..bits.lanes() as u32).flat_map(|i| std::iter::repeat_n(i, width)).collect();
     each.map(|each| each.gather(&lanes))
 }
@@ -314,7 +309,7 @@ impl Cells {
             row_elements(&rows, self.width)
         });
         let [v, w] = [&first, &second].map(|cells| self.values.map(|x| x.gather(cells)));
-        let product = Share(product(&w.zip(&v, Vector::sub_assign)));
+        let product = Share::of(product(&w.zip(&v, Vector::sub_assign)));
         self.scatter(&first, v.zip(&product, Vector::add_assign));
         self.scatter(&second, w.zip(&product, Vector::sub_assign));
     }
@@ -330,9 +325,4 @@ impl Cells {
             all[cell as usize * bytes..][..bytes].copy_from_slice(value);
         }
     }
-}
-
-/// Returns the elements of a vector of numbers of 32 bits.
-fn low_words(x: &Vector) -> Vec<u32> {
-    Zeroizing::new(x.to_u64s()).iter().map(|&word| word as u32).collect()
 }

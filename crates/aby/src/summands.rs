@@ -24,19 +24,20 @@
 //! 2^d. Then a / 2^d is floor(A / 2^d) - floor(B' / 2^d) + 2^(k-d) wrap, or that less one, which happens with
 //! probability (a mod 2^d) / 2^d where B' is uniform. It never fails where -2^(k-2) <= x < 2^(k-2).
 
+use quorate_additive::local;
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::{Gadgets, equality, stream};
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::Share;
 use crate::setup::Aby;
-use crate::share::Share;
 
 type A = Share<Vector>;
 type B = Share<Bits>;
 
 /// Returns floor(x / 2^d) of the reduced element, in another ring.
 fn shifted_into(x: &Vector, ring: Ring, d: u32) -> Share<Vector> {
-    let mut shifted = Share(x.clone());
+    let mut shifted = Share::of(x.clone());
     shifted.reduce();
     shifted.shr_logical(d);
     shifted.map(|x| x.convert(ring))
@@ -75,7 +76,7 @@ impl Aby {
     pub(crate) async fn msb_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.ring().bits();
         if k == 1 {
-            return Ok(self.low_bit(x));
+            return Ok(local::low_bit(x));
         }
         stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
             let carry = self.carry(&ctx, &x.map(|x| x.to_bits(0..k - 1))).await?;
@@ -93,7 +94,7 @@ impl Aby {
             let [x, y] = [x, y].map(|x| self.moved_up(x, range.clone(), half));
             let difference = x.map(|x| x.convert(wide)).zip(&y.map(|y| y.convert(wide)), Vector::sub_assign);
             let bits = [x.map(|x| x.to_bits(0..k)), y.map(|y| y.to_bits(0..k)), difference.map(|d| d.to_bits(0..k))];
-            let together = Share(Bits::concat_lanes(&[&*bits[0], &*bits[1], &*bits[2]]));
+            let together = Share::of(Bits::concat_lanes(&[&*bits[0], &*bits[1], &*bits[2]]));
             let carries = self.carry(&ctx, &together).await?;
             let n = range.len();
             let part = |i: usize| carries.map(|c| c.slice_lanes(i * n..(i + 1) * n));
@@ -124,7 +125,7 @@ impl Aby {
     pub(crate) async fn decompose_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.ring().bits();
         if k == 1 {
-            return Ok(self.low_bit(x));
+            return Ok(local::low_bit(x));
         }
         stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
             let bits = x.map(|x| x.to_bits(0..k));

@@ -12,16 +12,16 @@
 //! |---|---|---|
 //! | that of random transfers | w a table | nothing besides them |
 
+use quorate_additive::product::in_rows;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::Share;
 use crate::digits::{Digit, Table};
-use crate::mul::in_rows;
+use crate::kind::Material;
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::Material;
 
 type B = Share<Bits>;
 
@@ -38,7 +38,7 @@ fn slots(digit: Digit, bit: u32) -> u128 {
 /// Returns words of `bits` bits as rows.
 fn to_rows(words: &Zeroizing<Vec<u128>>, bits: usize) -> B {
     let ring = Ring::of(bits as u32);
-    let vector = Share(match bits {
+    let vector = Share::of(match bits {
         ..=64 => Vector::from_u64s(ring, &Zeroizing::new(words.iter().map(|&word| word as u64).collect::<Vec<_>>())),
         _ => Vector::from_u128s(ring, words),
     });
@@ -70,7 +70,7 @@ fn entry(digit: Digit, keys: &[u128], place: &Bits) -> B {
     for bit in 0..digit.width as usize {
         words.iter_mut().zip(&keys[bit * len..]).for_each(|(word, key)| *word ^= key);
     }
-    let places = Share(place.to_vector(Ring::of(digit.width)));
+    let places = Share::of(place.to_vector(Ring::of(digit.width)));
     let places = Zeroizing::new(places.to_u64s());
     // A word's slot is taken by a shift, whose time does not depend on the distance.
     for (word, place) in words.iter_mut().zip(places.iter()) {
@@ -82,7 +82,7 @@ fn entry(digit: Digit, keys: &[u128], place: &Bits) -> B {
 /// Returns the shape of these bits in a dry run, and charges passes over the keys, and a transposition.
 fn shape(digit: Digit, passes: usize, bits: usize, len: usize) -> B {
     charge(Kernel::Stream, (passes * digit.width as usize + 2) * len * KEY_BITS / 8);
-    Share(Vector::shape(Ring::of(bits as u32), len).to_bits(0..bits as u32))
+    Share::of(Vector::shape(Ring::of(bits as u32), len).to_bits(0..bits as u32))
 }
 
 impl Aby {
@@ -105,7 +105,7 @@ impl Aby {
     pub(crate) async fn take_tables(&self, ctx: &Ctx, table: Table, len: usize) -> Result<Material> {
         let bits = table.choice_bits();
         let (choices, keys) = self.ot.receive_random(ctx, bits * len).await?;
-        let places = in_rows(&Share(choices), bits, len);
+        let places = in_rows(&Share::of(choices), bits, len);
         let of_digit = |digit: &Digit| {
             let (from, to) = (digit.low as usize, (digit.low + digit.width) as usize);
             match ctx.is_dry() {
@@ -122,7 +122,7 @@ impl Aby {
 }
 
 fn stacked(parts: Vec<B>) -> B {
-    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
+    Share::of(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

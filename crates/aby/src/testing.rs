@@ -4,27 +4,15 @@ use std::collections::BTreeMap;
 
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::testing::Tested;
-use quorate_ring::{Bits, Module, Vector};
+use quorate_ring::{Bits, Vector};
 
+use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::{Kind, Material};
 
 impl Tested for Aby {
     async fn set_up(ctx: &Ctx) -> Result<Self> {
         Self::setup(ctx).await
-    }
-}
-
-impl<M: Module> Share<M> {
-    /// Returns the share.
-    pub fn insecure_share(&self) -> &M {
-        self
-    }
-
-    /// Returns a share that the caller chose.
-    pub fn insecure_from(share: M) -> Self {
-        Share(share)
     }
 }
 
@@ -33,7 +21,8 @@ impl Aby {
     /// correlations.
     pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
+            let (vectors, bits) =
+                (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
             (kind, Material { vectors, bits })
         });
         self.stock.fill(demand, stock.collect());

@@ -12,15 +12,15 @@
 //! | `group_with_propagate` | w - 1 | 0 | ceil(log w) |
 //! | `prefixes` | those of level l: the positions whose bit l is set | 0 | ceil(log w) |
 
+use quorate_additive::open::NOT_OPENED;
+use quorate_additive::product::in_rows;
 use quorate_engine::{Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::prefix::Pairs;
 use quorate_ring::{Bits, Module};
 
-use crate::input::NOT_OPENED;
-use crate::mul::in_rows;
+use crate::Share;
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::share::Share;
-use crate::stock::Kind;
 
 type B = Share<Bits>;
 
@@ -29,7 +29,7 @@ pub(crate) fn rows(bits: &B, indices: &[u32]) -> B {
 }
 
 fn stacked(parts: &[&B]) -> B {
-    Share(Bits::concat_rows(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
+    Share::of(Bits::concat_rows(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
 }
 
 impl Aby {
@@ -43,7 +43,7 @@ impl Aby {
         };
         let (a, b, mut c) = (in_rows(&flat[0], count, lanes), in_two(&flat[1]), in_two(&flat[2]));
         let hidden = stacked(&[&self.xor(x, &a), &self.xor(&stacked(&y), &b)]);
-        let opened = self.open_share(ctx, &hidden, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        let opened = self.open_share(ctx, &hidden, None).await?.map(Share::of).ok_or(NOT_OPENED)?;
         let (d, e) = (opened.map(|o| o.slice_rows(0..count)), opened.map(|o| o.slice_rows(count..3 * count)));
         let left = if self.me == 0 { self.xor(&a, &d) } else { a };
         c.add_and_assign(&stacked(&[&d, &d]), &b);

@@ -70,7 +70,7 @@ impl Work {
             Work::ElementLabels => aby.ring_to_labels(ctx, &secrets.x).await.map(drop),
             Work::BitLabels => aby.bits_to_labels(ctx, bits).await.map(drop),
             Work::InputLabels(owner) => {
-                let own = (ctx.me() == owner).then(|| bits.insecure_share());
+                let own = (ctx.me() == owner).then(|| &**bits);
                 aby.input_labels(ctx, owner, aby.bit_shape(bits), own).await.map(drop)
             }
         }
@@ -84,11 +84,7 @@ fn secrets(mine: bool) -> Secrets<Aby> {
         false => Vector::zeros(RING, LEN),
     };
     let [x, y, bits] = [1, 2, 3].map(numbers);
-    Secrets {
-        x: Share::insecure_from(x),
-        y: Share::insecure_from(y),
-        bits: Share::insecure_from(bits.to_bits(0..RING.bits())),
-    }
+    Secrets { x: Share::of(x), y: Share::of(y), bits: Share::of(bits.to_bits(0..RING.bits())) }
 }
 
 #[test]
@@ -100,9 +96,9 @@ fn gadgets() {
                 let me = party.me();
                 let held = secrets(me != viewer);
                 let dry = Secrets::<Aby> {
-                    x: Share::insecure_from(Vector::shape(RING, LEN)),
-                    y: Share::insecure_from(Vector::shape(RING, LEN)),
-                    bits: Share::insecure_from(Bits::shape(RING.bits() as usize, LEN)),
+                    x: Share::of(Vector::shape(RING, LEN)),
+                    y: Share::of(Vector::shape(RING, LEN)),
+                    bits: Share::of(Bits::shape(RING.bits() as usize, LEN)),
                 };
                 let (demand, _) = dry_online(me, &async |aby: &Aby, ctx: &Ctx| work.run(aby, ctx, &dry).await);
                 let mut run = party.begin_alone().unwrap();
@@ -120,8 +116,8 @@ fn gadgets() {
             let [offline, online] =
                 [Phase::Offline, Phase::Online].map(|phase| columns_of(&heard[viewer], phase, LANES));
             let Secrets { x, y, bits } = secrets(true);
-            let [x, y] = [x, y].map(|x| x.insecure_share().to_bits(0..RING.bits()));
-            let all = [x, y, bits.insecure_share().clone()];
+            let [x, y] = [x, y].map(|x| x.to_bits(0..RING.bits()));
+            let all = [x, y, Bits::clone(&bits)];
             let mut told = false;
             for (bits, _) in all.iter().zip(work.uses()).filter(|(_, used)| *used) {
                 for half in [0..LANES, LANES..LEN] {
@@ -174,8 +170,8 @@ fn made(kind: &Kind, len: usize) -> Vec<(Vec<Received>, Vec<Vector>, Vec<Bits>)>
         run.finish();
         let transcript = party.insecure_transcript();
         party.leave(false);
-        let vectors = made.vectors.iter().map(|vector| vector.insecure_share().clone()).collect();
-        (transcript, vectors, made.bits.iter().map(|bits| bits.insecure_share().clone()).collect())
+        let vectors = made.vectors.iter().map(|vector| Vector::clone(vector)).collect();
+        (transcript, vectors, made.bits.iter().map(|bits| Bits::clone(bits)).collect())
     })
 }
 
@@ -248,7 +244,7 @@ fn seeds_of_sessions_are_fresh() {
             let zero = (ctx.me() == 0).then(|| Vector::zeros(ring, 20));
             aby.input(ctx, 0, (ring, 20), zero.as_ref()).await
         }) {
-            shares.extend(share.insecure_share().to_u64s());
+            shares.extend(share.to_u64s());
         }
     }
     assert!(shares.len() == 4 * 20 && !shares.contains(&0), "{}", shares.len());
@@ -264,8 +260,8 @@ fn random_numbers_have_a_part_of_each_party() {
         let edabits = aby.edabits(ctx, ring, None, COUNT).await?;
         let wide = aby.wide_edabits(ctx, ring, Ring::of(9), COUNT).await?;
         let masks = aby.trunc_masks(ctx, ring, 2, COUNT).await?;
-        let rows = [&edabits.bits, &wide.bits].map(|bits| bits.insecure_share().clone());
-        let values = [&bits, &edabits.value, &masks.value].map(|value| value.insecure_share().clone());
+        let rows = [&edabits.bits, &wide.bits].map(|bits| Bits::clone(bits));
+        let values = [&bits, &edabits.value, &masks.value].map(|value| Vector::clone(value));
         Ok((values, rows))
     });
     for (party, ((values, rows), _)) in shares.iter().enumerate() {

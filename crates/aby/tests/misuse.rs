@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use quorate_aby::Aby;
+use quorate_additive::local;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
 use quorate_gadgets::Width;
 use quorate_gadgets::extremum::{Best, extremum};
@@ -39,7 +40,7 @@ fn parties_that_do_not_exist() {
     );
     assert_eq!(
         misuse(async |aby, ctx| aby
-            .reveal_bits(ctx, &Checked::unneeded(), &aby.low_bit(&given(aby, 8, 1)), Some(3))
+            .reveal_bits(ctx, &Checked::unneeded(), &local::low_bit(&given(aby, 8, 1)), Some(3))
             .await),
         absent
     );
@@ -53,7 +54,7 @@ fn operands_that_do_not_fit() {
     assert_eq!(misuse(async |aby, ctx| aby.bilinear(ctx, form, &given(aby, 8, 2), &given(aby, 8, 3)).await), lengths);
     let form = Form::Dot { outer: 1, axis: 2, inner: 1 };
     assert_eq!(misuse(async |aby, ctx| aby.bilinear(ctx, form, &given(aby, 8, 2), &given(aby, 8, 3)).await), lengths);
-    let bits = |aby: &Aby, len| aby.low_bit(&given(aby, 8, len));
+    let bits = |aby: &Aby, len| local::low_bit(&given(aby, 8, len));
     assert_eq!(misuse(async |aby, ctx| aby.and(ctx, &bits(aby, 2), &bits(aby, 3)).await), lengths);
     let rings = misuse(async |aby, ctx| aby.mul(ctx, &given(aby, 8, 2), &given(aby, 9, 2)).await);
     assert!(matches!(rings, Misuse::Other { .. }));

@@ -1,6 +1,7 @@
 //! The primitives equal their ideal functionalities: all inputs of tiny rings.
 
 use crate::common::*;
+use quorate_additive::local;
 use quorate_engine::{Checked, Form, Linear, LinearBits, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -32,8 +33,8 @@ fn local_operations_on_all_pairs() {
         for result in &results {
             opened.push(open(aby, ctx, result).await?);
         }
-        let low = aby.low_bit(&a);
-        let top = open(aby, ctx, &aby.as_top_bit(&low, ring)).await?;
+        let low = local::low_bit(&a);
+        let top = open(aby, ctx, &local::as_top_bit(&low, ring)).await?;
         let both = aby.concat(&[&a, &b]);
         let tail = aby.linear(&both, &Linear::Slice(x.len()..2 * x.len()));
         opened.extend([top, open(aby, ctx, &tail).await?]);

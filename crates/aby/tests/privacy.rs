@@ -168,7 +168,7 @@ fn together(values: &[u64]) -> u64 {
 }
 
 fn share<M: quorate_ring::Module>(value: M) -> Share<M> {
-    Share::insecure_from(value)
+    Share::of(value)
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn inputs_send_nothing() {
         aby.input(ctx, 1, (Ring::of(8), 256), own.as_ref()).await
     }) {
         assert_eq!((costs.online.bytes(), costs.online.rounds), (0, 0));
-        let share = result.insecure_share().to_u64s();
+        let share = result.to_u64s();
         let distinct: std::collections::BTreeSet<u64> = share.iter().map(|v| v & 255).collect();
         assert!(distinct.len() > 100, "256 uniform bytes have about 162 values");
     }

@@ -253,7 +253,7 @@ fn labels_hide_what_is_not_the_partys_own() {
     let colours = run(async |aby, ctx| {
         let zeros = aby.public_bits(&Bits::zeros(1, 4096));
         let labels = aby.bits_to_labels(ctx, &zeros).await?;
-        Ok(aby.labels_to_bits(&labels)?.insecure_share().to_bools())
+        Ok(aby.labels_to_bits(&labels)?.to_bools())
     });
     for (colours, _) in colours {
         let ones = colours.iter().filter(|&&colour| colour).count();

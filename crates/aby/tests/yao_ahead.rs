@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use quorate_aby::{Aby, Garbling, YaoLabels};
+use quorate_additive::local;
 use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing};
@@ -35,7 +36,7 @@ fn numbers_and_bits_become_labels_in_all_summands() {
             async |aby, ctx| of_summands(aby, ctx, ring, &summands).await,
             async |aby, ctx, sum| {
                 let numbers = aby.ring_to_labels(ctx, sum).await?;
-                let low = aby.bits_to_labels(ctx, &aby.low_bit(sum)).await?;
+                let low = aby.bits_to_labels(ctx, &local::low_bit(sum)).await?;
                 // The sum again, its lowest bit, and whether a party's summand is less than the sum.
                 let rows = |bits: &[u64]| Vector::from_u64s(ring, bits).to_bits(0..k);
                 let own = (ctx.me() == 0).then(|| rows(&summands[0]));

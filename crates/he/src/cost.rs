@@ -3,7 +3,7 @@
 use quorate_ring::Ring;
 
 use crate::options::Options;
-use crate::{setup, triples};
+use crate::{setup, steps, triples};
 
 /// Rounds, and payload bytes sent by each party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let chunks = triples::chunks(options, ring, len);
     let mut cost = Cost { rounds: if len == 0 { 0 } else { 2 }, bytes: [0; 2] };
     for i in 0..chunks.count() {
-        let [first, second] = triples::halves(chunks.range(i).len()).map(|h| triples::bytes(options, ring, h.len()));
+        let [first, second] = triples::halves(chunks.range(i).len()).map(|h| steps::bytes(options, ring, h.len()));
         cost.bytes[0] += (first[0] + second[1]) as u64;
         cost.bytes[1] += (second[0] + first[1]) as u64;
     }

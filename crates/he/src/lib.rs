@@ -15,6 +15,7 @@
 //! | `scheme` | the interface of a cryptosystem |
 //! | `paillier`, `dgk` | the cryptosystems |
 //! | `setup` | the start of a session: an exchange of public keys |
+//! | `steps` | the local work of a batch of triples |
 //! | `triples` | the protocol |
 //! | [`cost`] | the costs of each |
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ mod power;
 mod primes;
 mod scheme;
 mod setup;
+mod steps;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod triples;

@@ -11,7 +11,7 @@ use quorate_engine::{Ctx, Error, Mismatch, Result};
 use crate::coins::Coins;
 use crate::options::{Level, OPTIONS_BYTES, Options, Scheme};
 use crate::scheme::{Parsed, PublicKey, SecretKey};
-use crate::triples::Steps;
+use crate::steps::{Pair, Shapes, Steps};
 use crate::{dgk, paillier};
 
 /// Homomorphic encryption between this party and one peer, in both directions, for a session.
@@ -24,17 +24,6 @@ pub struct He {
     pub(crate) private: Seed,
     /// The number of triples begun.
     pub(crate) triples: Cell<u64>,
-}
-
-/// This party's key, and the peer's.
-pub(crate) struct Pair<S: SecretKey> {
-    pub own: S,
-    pub theirs: S::Public,
-}
-
-/// The replacement of keys in a dry run.
-pub(crate) struct Shapes {
-    options: Options,
 }
 
 /// This party's key before the peer's has arrived, or its replacement in a dry run.

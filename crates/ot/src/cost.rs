@@ -4,43 +4,9 @@ use quorate_engine::Chunks;
 use quorate_ring::Ring;
 
 use crate::options::Options;
-use crate::{product, softspoken, triples};
+use crate::{product, rows, softspoken};
 
-/// Rounds, and payload bytes sent by each end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Rounds.
-    pub rounds: u32,
-    /// Bytes by the OTs' sender.
-    pub by_sender: u64,
-    /// Bytes by the OTs' receiver.
-    pub by_receiver: u64,
-}
-
-impl Cost {
-    /// Returns the costs of both in the same rounds.
-    #[must_use]
-    pub fn beside(self, other: Cost) -> Cost {
-        Cost { rounds: self.rounds.max(other.rounds), ..self.then(other) }
-    }
-
-    /// Returns the costs of both, one after the other.
-    #[must_use]
-    pub fn then(self, next: Cost) -> Cost {
-        Cost {
-            rounds: self.rounds + next.rounds,
-            by_sender: self.by_sender + next.by_sender,
-            by_receiver: self.by_receiver + next.by_receiver,
-        }
-    }
-
-    /// Returns the costs of this in both directions at once: each party is sender and receiver.
-    #[must_use]
-    pub fn both_ways(self) -> Cost {
-        let each = self.by_sender + self.by_receiver;
-        Cost { rounds: self.rounds, by_sender: each, by_receiver: each }
-    }
-}
+pub use crate::source::Cost;
 
 /// Returns the bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
@@ -89,17 +55,17 @@ pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let batch = |len: usize| {
         cots(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len))).both_ways()
     };
-    streamed(triples::chunks(ring, len), batch)
+    streamed(rows::chunks(ring, len), batch)
 }
 
 /// Returns the costs of triples of `rows` x `lanes` bits, in both directions at once.
 pub fn bit_triples(options: Options, rows: usize, lanes: usize) -> Cost {
-    streamed(triples::bit_chunks(1, rows * lanes), |len| cots(options, len).both_ways())
+    streamed(rows::bit_chunks(1, rows * lanes), |len| cots(options, len).both_ways())
 }
 
 /// Returns the costs of triples of a bit and a column of `rows` bits, in both directions at once.
 pub fn select_triples(options: Options, rows: usize, lanes: usize) -> Cost {
-    streamed(triples::bit_chunks(rows, lanes), |len| cots(options, len).both_ways())
+    streamed(rows::bit_chunks(rows, lanes), |len| cots(options, len).both_ways())
 }
 
 /// Returns the costs of all chunks in the same rounds.

@@ -19,6 +19,7 @@
 //! | `product` | shared products over Z_2^k |
 //! | [`correlated`] | shares of bits times an element over up to 256 bits |
 //! | [`vole`] | vector OLE over Z_2^m: shares of a key times a vector |
+//! | `rows` | chunks of long rows |
 //! | `triples` | multiplication triples over Z_2^k and for bits |
 //! | [`cost`] | the costs of each |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ pub mod readers;
 #[cfg_attr(all(feature = "testing", debug_assertions), path = "testing/remembered.rs")]
 mod remembered;
 mod roots;
+mod rows;
 mod setup;
 mod softspoken;
 pub mod source;

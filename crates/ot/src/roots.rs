@@ -69,6 +69,11 @@ pub(crate) struct Roots {
 /// The error for an exchange that returns too few messages.
 pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
 
+/// Returns the error of a system without randomness.
+pub(crate) fn no_randomness() -> Error {
+    Error::Bug { what: "the operating system has no randomness to give" }
+}
+
 /// Returns the key that each base OT must give, 0 or 1: that of the sibling, not that of the tree's next turn.
 fn base_choices(points: &[usize], depths: &[usize]) -> Zeroizing<Vec<u8>> {
     let mut choices = Zeroizing::new(Vec::new());

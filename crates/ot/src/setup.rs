@@ -4,14 +4,14 @@
 use std::cell::Cell;
 
 use quorate_crypto::{Prg, Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_engine::{Ctx, Misuse, Result};
 use zeroize::Zeroizing;
 
 use crate::options::Options;
-use crate::roots::{Roots, Shape};
+use crate::roots::{Roots, Shape, no_randomness};
+use crate::rows::window_of;
 use crate::softspoken::{SoftReceiver, SoftSender};
 use crate::tree::Tree;
-use crate::triples::window_of;
 
 /// Oblivious transfers between this party and one peer, in both directions, for a session.
 pub struct Ot {
@@ -28,10 +28,6 @@ pub struct Ot {
     pub(crate) window: Cell<usize>,
 }
 
-pub(crate) fn no_randomness() -> Error {
-    Error::Bug { what: "the operating system has no randomness to give" }
-}
-
 /// Draws a Delta of random bits, with bit 0 set.
 fn draw_delta(coins: &mut Prg) -> Zeroizing<u128> {
     let mut bytes = Zeroizing::new([0; 16]);
@@ -43,8 +39,10 @@ impl Ot {
     /// Sets up both directions with `peer`. Both parties call it on the same lane, with the same options. Three rounds.
     ///
     /// # Errors
-    /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
-    /// trees do not fit the base OTs; any error that ends a run.
+    /// [`Mismatch`](quorate_engine::Mismatch) if the options differ,
+    /// [`Error::Malformed`](quorate_engine::Error::Malformed) for bad points,
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the trees do not fit the base OTs; any error that ends a
+    /// run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
         Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
     }

@@ -12,21 +12,16 @@
 //!
 //! For bits: b is the sender's p_0 + p_1, its share of the product p_0, the receiver's p_c = p_0 + c (p_0 + p_1).
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::flat::tall;
 use crate::product::{check_ring, sum_of_products};
+use crate::rows::{bit_chunks, chunks, matrix, vectors};
 use crate::setup::Ot;
 use crate::source::{Choices, Receiver, Sender};
-
-/// OTs of a chunk of a long row; each takes about 4 bytes each way.
-const CHUNK: usize = 1 << 15;
-const BYTES_EACH: usize = 4;
-/// Chunks under way: a small number stays in a core's cache, a larger one fills a long line.
-const WINDOW: RangeInclusive<usize> = 4..=32;
 
 /// Shares of triples over a ring: the sums of the parties' shares satisfy c = a b. Wiped on drop.
 pub struct Triples {
@@ -46,32 +41,6 @@ pub struct BitTriples {
     pub b: Wiped<Bits>,
     /// The products.
     pub c: Wiped<Bits>,
-}
-
-/// Returns the chunks of [`Ot::triples`].
-pub(crate) fn chunks(ring: Ring, len: usize) -> Chunks {
-    let chunk = (CHUNK / ring.bits() as usize).next_multiple_of(512);
-    Chunks { len, chunk, window: *WINDOW.start() }
-}
-
-/// Returns the chunks of [`Ot::bit_triples`], and of [`Ot::select_triples`] with that many rows.
-pub(crate) fn bit_chunks(rows: usize, len: usize) -> Chunks {
-    let chunk = (CHUNK / rows.div_ceil(128).max(1)).next_multiple_of(512);
-    Chunks { len, chunk, window: *WINDOW.start() }
-}
-
-fn vectors(ctx: &Ctx, ring: Ring, len: usize) -> Wiped<Vector> {
-    Wiped(if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
-}
-
-/// Returns zeros, or a shape in a dry run.
-pub(crate) fn matrix(ctx: &Ctx, rows: usize, lanes: usize) -> Wiped<Bits> {
-    Wiped(if ctx.is_dry() { Bits::shape(rows, lanes) } else { Bits::zeros(rows, lanes) })
-}
-
-/// Returns the number of chunks that fill a line that holds this many bytes each way.
-pub(crate) fn window_of(line_bytes: usize) -> usize {
-    line_bytes.div_ceil(CHUNK * BYTES_EACH).clamp(*WINDOW.start(), *WINDOW.end())
 }
 
 impl Ot {

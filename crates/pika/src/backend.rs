@@ -1,21 +1,19 @@
 //! `pika` as the interface that gadgets use.
 
+use std::sync::Arc;
+
+use quorate_additive::input::check_party;
 use quorate_circuits::Program;
-use quorate_engine::{
-    Checked, ComparisonMasks, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update,
-    UpdateBits,
-};
+use quorate_engine::{Checked, ComparisonMasks, EdaBits, Form, Opened, Sharing, TruncMasks};
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, select,
     trunc_prob, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::input::check_party;
-use crate::kept_factor::Factor;
 use crate::lookup::MOST_ENTRIES;
 use crate::setup::Pika;
-use crate::share::{Share, blank};
+use crate::share::{Factor, Share};
 
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
@@ -49,129 +47,16 @@ impl Gadgets for Pika {
     }
 }
 
-impl Pika {
-    fn public_share<M: Module>(&self, value: &M) -> Share<M> {
-        match self.me {
-            0 => Share::of(value.clone()),
-            _ => Share::of(blank(value.is_shape() || self.deals(), value.shape_of())),
-        }
-    }
-
-    fn plus_public<M: Module>(&self, x: &Share<M>, value: &M) -> Share<M> {
-        let mut sum = x.map(M::clone);
-        if self.me == 0 {
-            sum.add_assign(value);
-        }
-        sum
-    }
-}
-
-fn merged<M: Module>(parts: &[&Share<M>], merge: impl Fn(&[&M]) -> M) -> Share<M> {
-    Share::of(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
-}
-
-impl Pika {
-    /// Returns the lowest bits of the shares: their sum modulo 2 is that of the shares.
-    pub fn low_bit(&self, x: &Share<Vector>) -> Share<Bits> {
-        x.map(Vector::low_bit)
-    }
-
-    /// Returns 2^(k-1) times the bits: 2^(k-1) times a sum depends on that sum modulo 2 only.
-    pub fn as_top_bit(&self, x: &Share<Bits>, ring: Ring) -> Share<Vector> {
-        x.map(|share| {
-            let mut top = share.to_vector(ring);
-            top.shl(ring.bits() - 1);
-            top
-        })
-    }
-}
-
 impl Sharing for Pika {
-    type A = Share<Vector>;
-    type B = Share<Bits>;
+    quorate_additive::local_here! { Values, Packed }
 
-    const CHECKED: bool = false;
-    const MOST_BITS: u32 = 126;
     const KEEPS_FACTORS: bool = true;
 
-    fn shape(&self, x: &Self::A) -> (Ring, usize) {
-        x.shape_of()
-    }
-
-    fn bit_shape(&self, x: &Self::B) -> (usize, usize) {
-        x.shape_of()
-    }
-
-    /// Party 0's share is the value, party 1's is zero.
-    fn public(&self, value: &Vector) -> Self::A {
-        self.public_share(value)
-    }
-
-    fn public_bits(&self, value: &Bits) -> Self::B {
-        self.public_share(value)
-    }
-
-    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A {
-        x.zip(y, Vector::add_assign)
-    }
-
-    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A {
-        x.zip(y, Vector::sub_assign)
-    }
-
-    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
-        self.plus_public(x, value)
-    }
-
-    fn say_factor(&self, x: &mut Self::A, name: Option<u32>) {
+    fn say_factor(&self, x: &mut Values, name: Option<u32>) {
         match name {
-            Some(name) => *x = x.as_factor(Factor::shape(name, x.shape_of())),
-            None => x.forget_factor(),
+            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of()).map(Arc::new)),
+            None => x.forget_kept(),
         }
-    }
-
-    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
-        x.map(|share| map.apply(share))
-    }
-
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
-        update.apply(x, y);
-    }
-
-    fn concat(&self, parts: &[&Self::A]) -> Self::A {
-        merged(parts, Vector::concat)
-    }
-
-    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B {
-        x.zip(y, Bits::xor_assign)
-    }
-
-    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
-        self.plus_public(x, value)
-    }
-
-    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
-        x.map(|share| map.apply(share))
-    }
-
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
-        update.apply(x, y);
-    }
-
-    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
-        merged(parts, Bits::concat_rows)
-    }
-
-    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
-        merged(parts, Bits::concat_lanes)
-    }
-
-    async fn lsb(&self, _: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Ok(self.low_bit(x))
-    }
-
-    async fn bit_to_msb(&self, _: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
-        Ok(self.as_top_bit(x, ring))
     }
 
     compiled_here! { Pika:
@@ -219,9 +104,5 @@ impl Sharing for Pika {
             s.draw_wide_edabits(ctx, ring, wide, len)
         }
         fn shuffle(s, ctx, all columns: Values, val rows: usize) -> Vec<Values> { s.shuffle_rows(ctx, columns, rows) }
-    }
-
-    async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
-        Ok(Checked::unneeded())
     }
 }

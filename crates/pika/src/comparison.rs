@@ -18,10 +18,11 @@
 //! | truncation | keys of k and d bits; k bits, and random bits mod 2^k and 2^d | 2 | k + 2 |
 //! | bounded truncation | a key of d bits; k + d bits, and a random bit mod 2^k | 2 | k + 1 |
 //!
-//! Keys are large and take few rounds: the form that runs is [predicted](crate::forms).
+//! Keys are large and take few rounds: the form that runs is [predicted](crate::predicted).
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Shape, intervals};
 use quorate_gadgets::{Gadgets, compare, equality, stream, truncate};
@@ -29,10 +30,10 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::cost;
+use crate::kind::{Kind, Material};
 use crate::lookup::chunks;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -10,9 +10,9 @@ use quorate_fss::Shape;
 use quorate_gadgets::cost::{self as gadgets, Uses, and_all, carry_tree, layers};
 use quorate_ring::{Conv, Ring};
 
-use crate::mul::chunks;
+use crate::chunks;
+use crate::kind::Kind;
 use crate::setup::{DEALER, PARTIES};
-use crate::stock::Kind;
 
 /// Rounds, and payload bytes sent, by party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub fn mul(k: u32, len: usize) -> Bill {
 
 /// Returns the bill of sums of products along the middle axis, of more than one pair each.
 pub fn dot(k: u32, (outer, axis, inner): (usize, usize, usize)) -> Bill {
-    let chunks = chunks(Ring::of(k), outer, axis * inner);
+    let chunks = chunks::of_products(Ring::of(k), outer, axis * inner);
     let lines = (0..chunks.count()).map(|i| exchanged(2 * u64::from(k), axis * inner * chunks.range(i).len()));
     let online = lines.fold(Cost::default(), Cost::beside);
     Bill::of(online).using(Kind::DotTriple { bits: k, axis, inner }, outer)

@@ -29,18 +29,20 @@
 
 use std::sync::Arc;
 
+use quorate_additive::stock::one_after_the_other;
+use quorate_additive::{blank, order};
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
 use quorate_fss::Dealt;
 use quorate_ring::meter::deferred;
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::kind::{Kind, Material};
 use crate::pass::Way;
 use crate::points::signs;
 use crate::setup::{DEALER, Pika};
-use crate::share::{Share, blank};
+use crate::share::Share;
 use crate::shuffle::moved_rows;
-use crate::stock::{Kind, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;
@@ -306,11 +308,7 @@ impl Pika {
             moved.iter_mut().zip(&b).for_each(|(moved, b)| moved.sub_assign(b));
         } else if self.me == mover {
             let order = order(DEALER);
-            let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
-            kept.push(match ctx.is_dry() {
-                true => Share::shape((Ring::of(32), rows)),
-                false => Share::of(Vector::from_u64s(Ring::of(32), &words)),
-            });
+            kept.push(order::stored((!ctx.is_dry()).then_some(&order), rows));
         } else {
             kept.extend(masks(DEALER).into_iter().flatten());
         }
@@ -325,14 +323,4 @@ impl Pika {
             false => Ok(Material { vectors: kept, bits: vec![] }),
         }
     }
-}
-
-/// Joins several correlations of one kind.
-fn one_after_the_other(mut dealt: Vec<Material>) -> Material {
-    if dealt.len() == 1 {
-        return dealt.remove(0);
-    }
-    let count = dealt.first().map_or(0, |first| first.vectors.len());
-    let joined = |i: usize| Share::of(Vector::concat(&dealt.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
-    Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
 }

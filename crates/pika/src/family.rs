@@ -9,9 +9,9 @@ use quorate_gadgets::{
 };
 
 use crate::forms::{COMPARISONS, Comparisons};
+use crate::kind::Kind;
 use crate::lookup::under_way;
 use crate::setup::Pika;
-use crate::stock::Kind;
 
 /// Whether a party may cheat.
 pub const MALICIOUS: Choice = Choice {

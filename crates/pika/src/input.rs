@@ -16,31 +16,13 @@
 //! nor a share that was not made anew. Parties 0 and 1 send it x_0 + r and x_1 - r, with r from the seed that they
 //! alone know: these are uniform summands of x.
 
-use std::ops::Range;
-
-use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_additive::input::check_owner;
+use quorate_additive::open::{NOT_OPENED, in_chunks};
+use quorate_engine::{Ctx, Result};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::setup::{DEALER, Pika};
-use crate::share::{Share, blank};
-
-/// Checks that the owner exists, and that it alone gives a value, of the agreed shape.
-fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
-    check_party(ctx, owner)?;
-    match value {
-        _ if ctx.is_dry() => Ok(()),
-        None if owner == ctx.me() => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
-        Some(value) if value.shape_of() != shape => {
-            Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
-    let parties = ctx.parties();
-    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
-}
+use crate::share::Share;
 
 /// Returns the party whose share of an input is drawn: party 0, or party 1 for an input of party 0.
 fn drawn_by(owner: usize) -> usize {
@@ -121,11 +103,8 @@ impl Pika {
 
     /// Opens as [`Pika::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<Vector> {
-        if chunks(x).count() <= 1 {
-            return self.open_share(ctx, x).await;
-        }
-        let work = async |ctx: Ctx, part: Share<Vector>| self.open_share(&ctx, &part).await.map(Some);
-        in_chunks(ctx, x, true, work).await?.ok_or(NOT_OPENED)
+        let open = async |ctx: &Ctx, x: &Share<Vector>| self.open_share(ctx, x).await.map(Some);
+        in_chunks(ctx, x, true, open).await?.ok_or(NOT_OPENED)
     }
 
     /// Reveals a result to all, or to one party; the others get `None`.
@@ -170,35 +149,7 @@ impl Pika {
 
     /// Reveals as [`Pika::reveal_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn reveal_long(&self, ctx: &Ctx, x: &Share<Vector>, to: Option<usize>) -> Result<Option<Vector>> {
-        if chunks(x).count() <= 1 {
-            return self.reveal_share(ctx, x, to).await;
-        }
-        let work = async |ctx: Ctx, part: Share<Vector>| self.reveal_share(&ctx, &part, to).await;
-        in_chunks(ctx, x, to.is_none_or(|to| to == self.me), work).await
+        let reveal = async |ctx: &Ctx, x: &Share<Vector>| self.reveal_share(ctx, x, to).await;
+        in_chunks(ctx, x, to.is_none_or(|to| to == self.me), reveal).await
     }
 }
-
-fn chunks(x: &Share<Vector>) -> Chunks {
-    let (ring, len) = x.shape_of();
-    Chunks::of_bytes(len, 2 * ring.carrier().bytes())
-}
-
-/// Opens chunk by chunk. All parties do, including one that gets only shapes or nothing: lanes must be alike.
-async fn in_chunks(
-    ctx: &Ctx,
-    x: &Share<Vector>,
-    learns: bool,
-    open: impl AsyncFn(Ctx, Share<Vector>) -> Result<Option<Vector>>,
-) -> Result<Option<Vector>> {
-    let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), x.shape_of()));
-    let work = async |ctx: Ctx, range: Range<usize>| open(ctx, x.map(|x| x.slice(range))).await;
-    ctx.stream_alike(chunks(x), work, |range, part: Option<Vector>| {
-        if let (Some(value), Some(part)) = (&mut value, part) {
-            value.write_at(range.start, &part);
-        }
-    })
-    .await?;
-    Ok(value)
-}
-
-const NOT_OPENED: quorate_engine::Error = quorate_engine::Error::Bug { what: "an opening to both gave nothing" };

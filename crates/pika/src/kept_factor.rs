@@ -17,64 +17,24 @@
 //!
 //! Values that are computed from a factor, slices of it included, are not factors.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_engine::{Ctx, Error, Form, Result, Stocks};
-use quorate_ring::{Module, Ring, Vector};
+use quorate_engine::{Ctx, Form, Result, Stocks};
+use quorate_ring::{Module, Vector};
 
-use crate::mul::chunks;
+use crate::chunks;
+use crate::kind::Kind;
 use crate::setup::Pika;
-use crate::share::Share;
-use crate::stock::Kind;
+use crate::share::{Factor, Share};
 
 type A = Share<Vector>;
-
-/// What a party has of a factor beside its share of the value.
-pub(crate) struct Factor {
-    name: u32,
-    /// e; a shape at party 2.
-    opened: A,
-    /// b, at party 2: it is kept while this exists.
-    _mask: Option<Arc<A>>,
-}
-
-impl Factor {
-    /// Returns a factor for dry runs; an empty value has no mask.
-    pub fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
-        (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
-    }
-}
-
-/// The masks of all factors, at party 2.
-#[derive(Default)]
-pub(crate) struct Masks(pub(crate) RefCell<BTreeMap<u32, Arc<A>>>);
-
-const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
-
-impl Masks {
-    /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
-    pub fn keep(&self, name: u32, mask: A) {
-        self.0.borrow_mut().insert(name, Arc::new(mask));
-    }
-
-    pub fn of(&self, name: u32) -> Result<Arc<A>> {
-        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
-    }
-
-    /// Forgets the masks of values that no longer exist.
-    pub fn forget(&self) {
-        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
-    }
-}
 
 /// Returns the form in which a factor is an operand, if one triple serves all of it.
 fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
     let is_some = !x.is_empty() && !y.is_empty() && form.len_out(x.len()) > 0;
     match form {
         Form::MatMul { .. } | Form::Conv(_) => is_some.then_some(form),
-        Form::Product if chunks(x.ring(), x.len(), 1).count() <= 1 => {
+        Form::Product if chunks::of_products(x.ring(), x.len(), 1).count() <= 1 => {
             is_some.then_some(Form::Dot { outer: x.len(), axis: 1, inner: 1 })
         }
         Form::Product | Form::Dot { .. } => None,
@@ -85,7 +45,7 @@ impl Pika {
     /// Makes x a factor of this name.
     pub(crate) async fn open_factor(&self, ctx: &Ctx, x: &A, name: u32) -> Result<A> {
         if x.is_empty() {
-            return Ok(x.as_factor(None));
+            return Ok(x.keeping(None));
         }
         let (ring, len) = x.shape_of();
         let [mut difference] =
@@ -94,14 +54,14 @@ impl Pika {
         difference.add_assign(x);
         let opened = Share::of(self.open_long(ctx, &difference).await?);
         let kept = if self.deals() && !ctx.is_dry() { Some(self.masks.of(name)?) } else { None };
-        Ok(x.as_factor(Some(Factor { name, opened, _mask: kept })))
+        Ok(x.keeping(Some(Arc::new(Factor { name, opened, _mask: kept }))))
     }
 
     /// Computes form(x, y) where one of them is a factor; if both are, the right one counts as the factor.
     pub(crate) async fn multiply_by_factor(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2]) -> Option<Result<A>> {
-        let right = y.factor().is_some();
+        let right = y.kept().is_some();
         let [other, by] = if right { [x, y] } else { [y, x] };
-        let (factor, form) = (by.factor()?, whole(form, (x, y))?);
+        let (factor, form) = (by.kept().as_ref()?, whole(form, (x, y))?);
         let kind = Kind::TripleBy { bits: x.ring().bits(), form, right, factor: factor.name };
         Some(self.multiply_by(ctx, (kind, form, right), (other, by), factor).await)
     }

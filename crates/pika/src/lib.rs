@@ -26,10 +26,11 @@
 //!
 //! Correlations are dealt from seeds that party 2 has in common with each of the others. Only the parts that follow
 //! from other values take a message, to one of them (`dealer`). Comparisons of many numbers, and all other gadgets, are
-//! those of [`quorate_gadgets`]; the form of comparisons is predicted (`forms`).
+//! those of [`quorate_gadgets`]; the form of comparisons is predicted (`predicted`).
 #![forbid(unsafe_code)]
 
 mod backend;
+mod chunks;
 mod comparison;
 pub mod cost;
 mod dealer;
@@ -37,12 +38,14 @@ mod family;
 mod forms;
 mod input;
 mod kept_factor;
+mod kind;
 mod lookup;
 pub mod malicious;
 mod masks;
 mod mul;
 mod pass;
 mod points;
+mod predicted;
 mod select;
 mod setup;
 mod share;
@@ -53,7 +56,7 @@ mod testing;
 
 pub use family::MALICIOUS;
 pub use forms::{COMPARISONS, Comparisons};
+pub use kind::Kind;
 pub use malicious::PikaMalicious;
 pub use setup::Pika;
 pub use share::Share;
-pub use stock::Kind;

@@ -16,16 +16,17 @@
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
 use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::kind::Kind;
 use crate::points;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -4,13 +4,14 @@
 //! 1 of 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. An edaBit in
 //! a larger ring is r_0 + r_1 - 2^k u, with the dealt carry u of r_0 + r_1.
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::kind::{Kind, Material};
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING, Material};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

@@ -15,32 +15,17 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_additive::product::{combined, in_rows};
+use quorate_engine::{Ctx, Form, Result, Stocks};
+use quorate_ring::{Bits, Module, Vector};
 
+use crate::chunks;
+use crate::kind::Kind;
 use crate::setup::Pika;
-use crate::share::{Share, blank};
-use crate::stock::Kind;
+use crate::share::Share;
 
 type A = Share<Vector>;
 type B = Share<Bits>;
-
-/// The number of vectors of a chunk's length that a product works on at a time.
-const CHUNK_VECTORS: usize = 12;
-
-/// Returns chunks of `lines` lines of products with `pairs` pairs each.
-pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
-    chunks_of(lines, ring.carrier().bytes() * CHUNK_VECTORS * pairs)
-}
-
-/// Returns chunks of lines that take `bytes` bytes each.
-pub(crate) fn chunks_of(lines: usize, bytes: usize) -> Chunks {
-    match Chunks::of_bytes(lines, bytes) {
-        // If even the fewest lines of whole words take much memory, chunks have as many lines as fit instead.
-        chunks if chunks.chunk * bytes > 16 << 20 => Chunks { chunk: ((4 << 20) / bytes).max(1), ..chunks },
-        chunks => chunks,
-    }
-}
 
 impl Pika {
     /// Computes form(x, y) over Z_2^k.
@@ -84,7 +69,7 @@ impl Pika {
             let triple = self.draw(ctx, kind, lines).await?.into_vectors()?;
             self.multiply_with(ctx, form, [x, y], triple).await
         };
-        let chunks = chunks(ring, outer, pairs);
+        let chunks = chunks::of_products(ring, outer, pairs);
         if chunks.count() <= 1 {
             return chunk(ctx, [x, y], outer).await;
         }
@@ -97,20 +82,13 @@ impl Pika {
         Ok(result)
     }
 
-    /// Opens d = x - a and e = y - b in one message. Returns c + d b + (a + d) e at party 0, and c + d b + a e at party
-    /// 1.
-    async fn multiply_with(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2], [mut a, b, c]: [A; 3]) -> Result<A> {
-        let (d, e) = (x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign));
+    /// Opens d = x - a and e = y - b in one message, and returns the product.
+    async fn multiply_with(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2], triple: [A; 3]) -> Result<A> {
+        let (d, e) = (x.zip(&triple[0], Vector::sub_assign), y.zip(&triple[1], Vector::sub_assign));
         let both = Share::of(Vector::concat(&[&*d, &*e]));
         let opened = Share::of(self.open_long(ctx, &both).await?);
         let (d, e) = (opened.slice(0..d.len()), opened.slice(d.len()..d.len() + e.len()));
-        let mut z = c;
-        form.accumulate(&mut z, &d, &b);
-        if self.me == 0 {
-            a.add_assign(&d);
-        }
-        form.accumulate(&mut z, &a, &e);
-        Ok(z)
+        Ok(combined(self.me, triple, (&d, &e), |z, a, b| form.accumulate(z, a, b)))
     }
 
     /// Computes x AND y: the same protocol over Z_2.
@@ -118,18 +96,12 @@ impl Pika {
         Form::Product.check(x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
         let flat: [B; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
-        let [mut a, b, c] = flat.map(|flat| in_rows(&flat, rows, lanes));
-        let (d, e) = (x.zip(&a, Bits::xor_assign), y.zip(&b, Bits::xor_assign));
+        let triple = flat.map(|flat| in_rows(&flat, rows, lanes));
+        let (d, e) = (x.zip(&triple[0], Bits::xor_assign), y.zip(&triple[1], Bits::xor_assign));
         let both = Share::of(Bits::concat_rows(&[&*d, &*e]));
         let opened = Share::of(self.open_share(ctx, &both).await?);
         let (d, e) = (opened.slice_rows(0..rows), opened.slice_rows(rows..2 * rows));
-        let mut z = c;
-        z.add_and_assign(&d, &b);
-        if self.me == 0 {
-            a.xor_assign(&d);
-        }
-        z.add_and_assign(&a, &e);
-        Ok(z)
+        Ok(combined(self.me, triple, (&d, &e), Bits::add_and_assign))
     }
 }
 
@@ -140,17 +112,4 @@ fn whole(form: Form, bits: u32) -> Kind {
         Form::Conv(conv) => Kind::ConvTriple { bits, conv },
         Form::Product | Form::Dot { .. } => unreachable!("the others are cut"),
     }
-}
-
-/// Splits one row of bits into several.
-fn in_rows(flat: &B, rows: usize, lanes: usize) -> B {
-    if rows == 1 {
-        return flat.clone();
-    }
-    let parts: Vec<B> =
-        (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
-    if parts.is_empty() {
-        return Share::of(blank(flat.is_shape(), (0, lanes)));
-    }
-    Share::of(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }

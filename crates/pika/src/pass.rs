@@ -4,11 +4,13 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Result};
+use quorate_additive::blank;
+use quorate_additive::open::chunks;
+use quorate_engine::{Ctx, Result};
 use quorate_ring::{Module, Vector};
 
 use crate::setup::Pika;
-use crate::share::{Share, blank};
+use crate::share::Share;
 
 /// Sender and receiver.
 pub(crate) type Way = (usize, usize);
@@ -29,12 +31,11 @@ impl Pika {
 
     /// Passes as [`Pika::pass`] does; a long vector goes as a stream of chunks.
     pub(crate) async fn pass_long(&self, ctx: &Ctx, way: Way, own: &Vector) -> Result<Option<Share<Vector>>> {
-        let (ring, len) = own.shape_of();
-        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        let chunks = chunks(own.shape_of());
         if chunks.count() <= 1 {
             return self.pass(ctx, way, own).await;
         }
-        let mut received = (self.me == way.1).then(|| Share::of(blank::<Vector>(ctx.is_dry(), (ring, len))));
+        let mut received = (self.me == way.1).then(|| Share::of(blank::<Vector>(ctx.is_dry(), own.shape_of())));
         let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share::of(own.slice(range))).await;
         ctx.stream_alike(chunks, work, |range, part: Option<Share<Vector>>| {
             if let (Some(received), Some(part)) = (&mut received, part) {

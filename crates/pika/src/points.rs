@@ -12,39 +12,24 @@
 //! | look-up, point | 512 bits | n > 9: 16 (n - 5) bytes, 176 for n = 16; else 16 ceil(2^n / 128) |
 //! | key of a comparison, truncation | 128 bits | n > 7: 16 (n - 6) bytes, 912 for n = 63; else 16 |
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result};
 use quorate_fss::{Corrections, Dealt, Keys, Roots, Shape, Side, deal};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
+use crate::kind::BLOCK;
 use crate::setup::{DEALER, Pika};
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 
-/// The ring of nodes of a tree, and of parts of its corrections.
-pub(crate) const BLOCK: Ring = Ring::of(128);
 const BLOCK_BYTES: usize = 16;
 
 /// Returns the shape of keys of places of `place_bits` bits, at most [`MOST_BITS`](crate::lookup::MOST_BITS).
 pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
     Shape::wide(place_bits).map_err(|_| MISSING)
-}
-
-impl Kind {
-    /// Returns the shapes of the keys of each correlation.
-    pub(crate) fn keys(&self) -> Vec<Shape> {
-        let shapes = match *self {
-            Kind::Lookup { place_bits, .. } | Kind::Point { place_bits } => vec![Shape::wide(place_bits)],
-            Kind::SignKey { bits } => vec![Shape::narrow(bits - 1)],
-            Kind::FloorKeys { bits, cut } => vec![Shape::narrow(bits), Shape::narrow(cut)],
-            Kind::BoundedFloorKey { cut, .. } => vec![Shape::narrow(cut)],
-            _ => vec![],
-        };
-        shapes.into_iter().flatten().collect()
-    }
 }
 
 /// Returns, for each key, leaf r of the first key less leaf r of the second: 1 or -1.

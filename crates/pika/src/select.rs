@@ -8,14 +8,15 @@
 
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Vector};
 
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 type B = Share<Bits>;

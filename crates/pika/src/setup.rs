@@ -20,8 +20,8 @@ use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
 use crate::forms::Comparisons;
-use crate::kept_factor::Masks;
-use crate::stock::Stock;
+use crate::kind::Stock;
+use crate::share::Masks;
 
 /// The party that deals.
 pub(crate) const DEALER: usize = 2;
@@ -118,6 +118,16 @@ impl Pika {
     /// Returns the session's id, alike at all parties.
     pub fn session(&self) -> &SessionId {
         &self.session
+    }
+
+    /// Returns the form in which signs, equality and truncation are computed.
+    pub fn comparisons(&self) -> Comparisons {
+        self.comparisons.get()
+    }
+
+    /// Chooses the form of comparisons; it must be the same at all parties and in dry runs.
+    pub fn set_comparisons(&self, form: Comparisons) {
+        self.comparisons.set(form);
     }
 
     /// Returns whether this party deals.

@@ -1,79 +1,51 @@
-//! A party's share of a value, and other vectors that only this party may see.
+//! A party's share of a value, and what parties keep of a value that stays a factor of many products (`kept_factor`).
 
-use std::ops::{Deref, DerefMut};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_ring::Module;
+use quorate_engine::{Error, Result};
+use quorate_ring::{Ring, Vector};
 
-use crate::kept_factor::Factor;
+/// A share of party 0 or 1; at party 2 a share is a shape. A value that stays a factor keeps its further parts beside
+/// it.
+pub type Share<M> = quorate_additive::Share<M, Option<Arc<Factor>>>;
 
-/// A vector or matrix of bits of this party: its share of a value, or a secret of its own. At party 2 a share is a
-/// shape. Wiped when dropped; never printed.
-#[derive(Clone)]
-pub struct Share<M: Module> {
-    value: M,
-    /// The further parts of a value that stays a factor. They are dropped when anything is changed.
-    factor: Option<Arc<Factor>>,
+/// What a party has of a factor beside its share of the value.
+pub struct Factor {
+    /// The factor's name.
+    pub(crate) name: u32,
+    /// e; a shape at party 2.
+    pub(crate) opened: Share<Vector>,
+    /// b, at party 2: it is kept while this exists.
+    pub(crate) _mask: Option<Arc<Share<Vector>>>,
 }
 
-impl<M: Module> Share<M> {
-    pub(crate) fn of(value: M) -> Self {
-        Share { value, factor: None }
-    }
-
-    /// Returns the shape of a value: all that party 2 holds of it.
-    pub(crate) fn shape(shape: M::Shape) -> Self {
-        Share::of(M::phantom(shape))
-    }
-
-    /// Returns the same value as a factor.
-    pub(crate) fn as_factor(&self, factor: Option<Factor>) -> Self {
-        Share { value: self.value.clone(), factor: factor.map(Arc::new) }
-    }
-
-    /// Returns the parts of the value as a factor, if it is one.
-    pub(crate) fn factor(&self) -> Option<&Arc<Factor>> {
-        self.factor.as_ref()
-    }
-
-    pub(crate) fn forget_factor(&mut self) {
-        self.factor = None;
-    }
-
-    /// Applies a linear map.
-    pub(crate) fn map<N: Module>(&self, map: impl FnOnce(&M) -> N) -> Share<N> {
-        Share::of(map(&self.value))
-    }
-
-    pub(crate) fn zip(&self, other: &Self, combine: impl FnOnce(&mut M, &M)) -> Self {
-        let mut out = self.map(M::clone);
-        combine(&mut out.value, &other.value);
-        out
+impl Factor {
+    /// Returns a factor for dry runs; an empty value has no mask.
+    pub(crate) fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
+        (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
     }
 }
 
-impl<M: Module> Deref for Share<M> {
-    type Target = M;
+/// The masks of all factors, at party 2.
+#[derive(Default)]
+pub(crate) struct Masks(pub(crate) RefCell<BTreeMap<u32, Arc<Share<Vector>>>>);
 
-    fn deref(&self) -> &M {
-        &self.value
+const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
+
+impl Masks {
+    /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
+    pub fn keep(&self, name: u32, mask: Share<Vector>) {
+        self.0.borrow_mut().insert(name, Arc::new(mask));
     }
-}
 
-impl<M: Module> DerefMut for Share<M> {
-    fn deref_mut(&mut self) -> &mut M {
-        self.forget_factor();
-        &mut self.value
+    pub fn of(&self, name: u32) -> Result<Arc<Share<Vector>>> {
+        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
     }
-}
 
-impl<M: Module> Drop for Share<M> {
-    fn drop(&mut self) {
-        self.value.wipe();
+    /// Forgets the masks of values that no longer exist.
+    pub fn forget(&self) {
+        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
     }
-}
-
-/// Returns zeros, or a shape in a dry run.
-pub(crate) fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
-    if dry { M::phantom(shape) } else { M::zeros(shape) }
 }

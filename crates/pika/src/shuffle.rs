@@ -15,26 +15,17 @@
 //! | each of two passes | 1 | a row for each row, by the party that does not move |
 //! | dealt for it | | a row for each row, to the mover |
 
+use quorate_additive::order;
+use quorate_additive::order::{Order, row_elements};
+use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result, Sharing, Stocks, check_rows};
 use quorate_ring::Vector;
-use zeroize::Zeroizing;
 
+use crate::kind::Kind;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
-
-/// An order of rows: row i of the result is row order[i].
-type Order = Zeroizing<Vec<u32>>;
-
-/// Returns the elements of these rows, in their order.
-fn row_elements(rows: &[u32], width: usize) -> Order {
-    let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
-    let width = width as u32;
-    elements.extend(rows.iter().flat_map(|&row| (0..width).map(move |i| row * width + i)));
-    elements
-}
 
 /// Returns the rows in this order; shapes need no order.
 pub(crate) fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
@@ -70,7 +61,7 @@ impl Pika {
         let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
         let mut dealt = self.draw(ctx, kind, 1).await?.vectors;
         let order = (mover == self.me).then(|| dealt.remove(0));
-        let order = order.filter(|_| !ctx.is_dry()).map(|order| low_words(&order)).unwrap_or_default();
+        let order = order.filter(|_| !ctx.is_dry()).map(|order| order::read(&order)).unwrap_or_default();
         let (first, second) = dealt.split_at(dealt.len().min(columns.len()));
         let way = (1 - mover, mover);
         let pass = async |ctx: Ctx, i: usize| {
@@ -84,11 +75,4 @@ impl Pika {
         };
         ctx.join_all(columns.len(), pass).await
     }
-}
-
-fn low_words(order: &Vector) -> Order {
-    let words = Zeroizing::new(order.to_u64s());
-    let mut low = Zeroizing::new(Vec::with_capacity(words.len()));
-    low.extend(words.iter().map(|&word| word as u32));
-    low
 }

@@ -6,14 +6,14 @@ use quorate_authenticated::{Authenticated, Params, Tagged};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::testing::Tested;
-use quorate_ring::{Bits, Module, Vector};
+use quorate_ring::{Bits, Vector};
 
 use crate::forms::Comparisons;
+use crate::kind::{Kind, Material};
 use crate::malicious::PikaMalicious;
 use crate::malicious::digits::{self, Digits};
 use crate::setup::{PARTIES, Pika};
 use crate::share::Share;
-use crate::stock::{Kind, Material};
 
 impl Tested for Pika {
     /// Chooses edaBits for any number of numbers: tests of keys ask for keys.
@@ -29,18 +29,6 @@ impl Tested for PikaMalicious {
 
     async fn set_up(ctx: &Ctx) -> Result<Self> {
         Self::set_up(ctx, Params::default(), None).await
-    }
-}
-
-impl<M: Module> Share<M> {
-    /// Returns the share.
-    pub fn insecure_share(&self) -> &M {
-        self
-    }
-
-    /// Returns a share that the caller chose.
-    pub fn insecure_from(share: M) -> Self {
-        Share::of(share)
     }
 }
 

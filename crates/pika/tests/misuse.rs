@@ -1,6 +1,7 @@
 //! Misuse by a caller is an error of its own, before anything is sent.
 
 use crate::common::*;
+use quorate_additive::local;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
 use quorate_gadgets::Choices;
 use quorate_pika::Pika;
@@ -40,7 +41,7 @@ fn parties_that_do_not_exist() {
     assert_eq!(misuse(async |s, ctx| s.input(ctx, 3, (Ring::of(8), 1), None).await), absent);
     assert_eq!(misuse(async |s, ctx| s.input_bits(ctx, 3, (1, 1), None).await), absent);
     assert_eq!(misuse(async |s, ctx| s.reveal(ctx, &checked(), &given(s, 8, 1), Some(3)).await), absent);
-    let bit = |s: &Pika| s.low_bit(&given(s, 8, 1));
+    let bit = |s: &Pika| local::low_bit(&given(s, 8, 1));
     assert_eq!(misuse(async |s, ctx| s.reveal_bits(ctx, &checked(), &bit(s), Some(3)).await), absent);
 }
 
@@ -52,7 +53,7 @@ fn operands_that_do_not_fit() {
         let found = misuse(async |s, ctx| s.bilinear(ctx, form, &given(s, 8, 2), &given(s, 8, 3)).await);
         assert_eq!(found, lengths, "{form:?}");
     }
-    let bits = |s: &Pika, len| s.low_bit(&given(s, 8, len));
+    let bits = |s: &Pika, len| local::low_bit(&given(s, 8, len));
     assert_eq!(misuse(async |s, ctx| s.and(ctx, &bits(s, 2), &bits(s, 3)).await), lengths);
     let rings = misuse(async |s, ctx| s.mul(ctx, &given(s, 8, 2), &given(s, 9, 2)).await);
     assert!(matches!(rings, Misuse::Other { .. }));

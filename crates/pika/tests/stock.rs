@@ -39,8 +39,8 @@ fn kinds() -> Vec<Kind> {
 type Dealt = (Vec<Vector>, Vec<Bits>);
 
 fn plain(material: &Material<A, B>) -> Dealt {
-    let vectors = material.vectors.iter().map(|x| x.insecure_share().clone()).collect();
-    (vectors, material.bits.iter().map(|x| x.insecure_share().clone()).collect())
+    let vectors = material.vectors.iter().map(|x| Vector::clone(x)).collect();
+    (vectors, material.bits.iter().map(|x| Bits::clone(x)).collect())
 }
 
 /// Returns what is dealt, by party and kind.

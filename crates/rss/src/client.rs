@@ -24,13 +24,12 @@ use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::maps::{Maps, Set, all_sets};
-use crate::setup::Rss;
-use crate::share::{Shared, Wiped};
+use crate::share::Wiped;
 
-const MAGIC: &[u8; 4] = b"QRS1";
-const SEED_BYTES: usize = 32;
-const NUMBER_BYTES: usize = 16;
-const HEADER_BYTES: usize = 4 + 4 + 8 + NUMBER_BYTES;
+pub(crate) const MAGIC: &[u8; 4] = b"QRS1";
+pub(crate) const SEED_BYTES: usize = 32;
+pub(crate) const NUMBER_BYTES: usize = 16;
+pub(crate) const HEADER_BYTES: usize = 4 + 4 + 8 + NUMBER_BYTES;
 const DOMAIN: &str = "quorate/rss/client";
 
 /// The errors of a client's input.
@@ -99,14 +98,14 @@ impl From<CryptoError> for ClientError {
 }
 
 /// The number of packets whose numbers a session remembers.
-const MOST_ACCEPTED: usize = 1 << 20;
+pub(crate) const MOST_ACCEPTED: usize = 1 << 20;
 
 /// The numbers of the packets that were accepted.
 #[derive(Default)]
-pub(crate) struct Accepted(BTreeSet<[u8; NUMBER_BYTES]>);
+pub(crate) struct Accepted(pub(crate) BTreeSet<[u8; NUMBER_BYTES]>);
 
 impl Accepted {
-    fn check(&self, number: &[u8; NUMBER_BYTES], most: usize) -> Result<(), ClientError> {
+    pub(crate) fn check(&self, number: &[u8; NUMBER_BYTES], most: usize) -> Result<(), ClientError> {
         if self.0.contains(number) {
             return Err(ClientError::UsedBefore);
         }
@@ -121,7 +120,7 @@ impl Accepted {
 pub type Packet = Zeroizing<Vec<u8>>;
 
 /// Returns T*, the set of the share that is not drawn.
-fn special(n: usize) -> Set {
+pub(crate) fn special(n: usize) -> Set {
     all_sets(n, (n - 1) / 2)[0]
 }
 
@@ -150,7 +149,7 @@ pub fn packet_bytes(parties: usize, party: usize, ring: Ring, len: usize) -> Res
     Ok(HEADER_BYTES + seeds + if special { ring.packed_bytes(len) } else { 0 })
 }
 
-fn expand(seed: &Seed, number: &[u8], shape: (Ring, usize)) -> Wiped<Vector> {
+pub(crate) fn expand(seed: &Seed, number: &[u8], shape: (Ring, usize)) -> Wiped<Vector> {
     let mut share = Wiped(Vector::zeros(shape.0, shape.1));
     seed.prg(DOMAIN, number).fill(share.bytes_mut());
     share
@@ -191,50 +190,6 @@ pub fn share(value: &Vector, parties: usize) -> Result<Vec<Packet>, ClientError>
         Ok(packet)
     };
     (0..parties).map(packet).collect()
-}
-
-impl Rss {
-    /// Returns this party's shares of a client's input of the agreed shape. No communication.
-    ///
-    /// # Errors
-    /// A [`ClientError`] for a packet that is malformed, is not for this party or of this shape, or was used before.
-    pub fn accept(&self, packet: &[u8], (ring, len): (Ring, usize)) -> Result<Shared<Vector>, ClientError> {
-        let maps = &self.maps;
-        let Some((header, body)) = packet.split_at_checked(HEADER_BYTES) else { return Err(ClientError::NotAPacket) };
-        if header[..4] != MAGIC[..] || header[7] != 0 {
-            return Err(ClientError::NotAPacket);
-        }
-        let (parties, party, bits) = (usize::from(header[4]), usize::from(header[5]), u32::from(header[6]));
-        if (parties, party) != (maps.parties, maps.me) {
-            return Err(ClientError::NotForUs { party, parties });
-        }
-        let found = header[8..16].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
-        if (bits, found) != (ring.bits(), len as u64) {
-            return Err(ClientError::Shape { len: found, bits });
-        }
-        let expected = packet_bytes(parties, party, ring, len)?;
-        if packet.len() != expected {
-            return Err(ClientError::Length { expected, found: packet.len() });
-        }
-        let mut number = [0; NUMBER_BYTES];
-        number.copy_from_slice(&header[16..]);
-        self.accepted.borrow().check(&number, MOST_ACCEPTED)?;
-        let special = maps.index(special(parties));
-        let seeds = maps.held.len() - usize::from(special.is_some());
-        let (seeds, rest) = body.split_at(seeds * SEED_BYTES);
-        let mut seeds = seeds.as_chunks::<SEED_BYTES>().0.iter();
-        let mut shares = Vec::with_capacity(maps.held.len());
-        for own in 0..maps.held.len() {
-            let seed = if special == Some(own) { None } else { seeds.next() };
-            let share = match seed {
-                Some(seed) => expand(&Seed::from_bytes(*seed), &number, (ring, len)).clone(),
-                None => Vector::unpack(ring, len, rest).map_err(|_| ClientError::NotAPacket)?,
-            };
-            shares.push(share);
-        }
-        self.accepted.borrow_mut().0.insert(number);
-        Ok(Shared::new((ring, len), shares))
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use quorate_gadgets::cost::{self as gadgets, Uses, layers};
 
 use crate::forms::Made;
-use crate::stock::Kind;
+use crate::kind::Kind;
 
 /// Rounds, and payload bytes sent by all n parties together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

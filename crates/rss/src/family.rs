@@ -6,8 +6,8 @@ use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 
 use crate::forms::{BitForm, CorrelationForm, Forms};
+use crate::kind::Kind;
 use crate::setup::Rss;
-use crate::stock::Kind;
 
 const AUTO: &str = "auto";
 const EDABITS: &str = "edabits";

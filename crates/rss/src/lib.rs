@@ -12,6 +12,7 @@
 //! | MulPub (Protocol 2) | `mulpub` | 1 | n - 1 |
 //! | Open | `open` | 1 | t |
 //! | Input by a computing party (A.1) | `input` | 1 | t, by the owner |
+//! | Input by a client (Protocol 5) | [`client`], `accept` | 0 | 0 |
 //! | RandBit (Protocol 6) | `randbit` | 1 | n - 1, over Z_2^(k+2) |
 //! | masks for truncation and for wider rings (Protocols 3, 4) | `masks` | as edaBit, + 1 | |
 //! | edaBit (Protocol 7) | `edabit` | log(t+1) (log k + 1) + 1 | inputs, and the ANDs of its adders |
@@ -22,6 +23,7 @@
 //! The code for Z_2^k and packed bits (Z_2) is generic over [`quorate_ring::Module`].
 #![forbid(unsafe_code)]
 
+mod accept;
 mod backend;
 pub mod client;
 pub mod cost;
@@ -31,6 +33,7 @@ mod family;
 mod forms;
 mod inject;
 mod input;
+mod kind;
 mod maps;
 mod masks;
 mod mul;
@@ -49,6 +52,6 @@ mod testing;
 mod three;
 
 pub use forms::{BitForm, CorrelationForm, Forms, Made};
+pub use kind::Kind;
 pub use setup::Rss;
 pub use share::Shared;
-pub use stock::Kind;

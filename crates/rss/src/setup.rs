@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 
 use crate::client::Accepted;
 use crate::forms::Forms;
+use crate::kind::Stock;
 use crate::maps::{Maps, Set, all_sets};
-use crate::stock::Stock;
 
 /// One party of replicated secret sharing.
 pub struct Rss {

@@ -1,6 +1,9 @@
 //! A party's shares of a value.
 
-use quorate_ring::{Module, Vector};
+use std::ops::Range;
+
+use quorate_engine::Stored;
+use quorate_ring::{Bits, Module, Vector};
 
 pub(crate) use quorate_ring::Wiped;
 
@@ -41,7 +44,7 @@ impl<M: Module> Shared<M> {
 }
 
 impl Shared<Vector> {
-    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         self.map(|share| share.slice(range.clone()))
     }
 }
@@ -49,5 +52,25 @@ impl Shared<Vector> {
 impl<M: Module> Drop for Shared<M> {
     fn drop(&mut self) {
         self.shares.iter_mut().for_each(M::wipe);
+    }
+}
+
+impl Stored for Shared<Vector> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.slice(range)
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.shares.iter_mut().zip(&part.shares).for_each(|(whole, part)| whole.write_at(start, part));
+    }
+}
+
+impl Stored for Shared<Bits> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.map(|share| share.slice_lanes(range.clone()))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.shares.iter_mut().zip(&part.shares).for_each(|(whole, part)| whole.write_lanes_at(start, part));
     }
 }

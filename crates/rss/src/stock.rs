@@ -1,64 +1,14 @@
-//! Correlations by kind, made in bulk before the inputs are known, or on demand.
+//! The stock of correlations: made in bulk before the inputs are known, or on demand.
 
-use std::ops::Range;
-
-use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, Stored, TruncMasks};
+use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, TruncMasks};
 use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::cost::{self, Cost};
 use crate::forms::{CorrelationForm, Made};
+use crate::kind::{Kind, Material, Stock};
 use crate::setup::Rss;
 use crate::share::Shared;
-
-/// A kind of correlation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)] // the fields are described by their kind
-pub enum Kind {
-    /// Random bits over Z_2^bits.
-    RandBit { bits: u32 },
-    /// edaBits over Z_2^bits, with the value shifted right by `cut` where that is not 0.
-    EdaBit { bits: u32, cut: u32 },
-    /// Masks for probabilistic truncation over Z_2^bits by `cut`.
-    TruncMask { bits: u32, cut: u32 },
-    /// edaBits of `bits` bits whose value is over Z_2^wide.
-    WideEdaBit { bits: u32, wide: u32 },
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Kind::RandBit { bits } => write!(f, "random bit mod 2^{bits}"),
-            Kind::EdaBit { bits, cut: 0 } => write!(f, "edaBit of {bits} bits"),
-            Kind::EdaBit { bits, cut } => write!(f, "edaBit of {bits} bits cut at {cut}"),
-            Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
-            Kind::WideEdaBit { bits, wide } => write!(f, "edaBit of {bits} bits mod 2^{wide}"),
-        }
-    }
-}
-
-pub(crate) type Material = quorate_engine::Material<Shared<Vector>, Shared<Bits>>;
-pub(crate) type Stock = quorate_engine::Stock<Kind, Shared<Vector>, Shared<Bits>>;
-
-impl Stored for Shared<Vector> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.slice(range)
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.shares.iter_mut().zip(&part.shares).for_each(|(whole, part)| whole.write_at(start, part));
-    }
-}
-
-impl Stored for Shared<Bits> {
-    fn part(&self, range: Range<usize>) -> Self {
-        self.map(|share| share.slice_lanes(range.clone()))
-    }
-
-    fn write_part(&mut self, start: usize, part: &Self) {
-        self.shares.iter_mut().zip(&part.shares).for_each(|(whole, part)| whole.write_lanes_at(start, part));
-    }
-}
 
 impl Stocks for Rss {
     type Kind = Kind;

@@ -14,6 +14,7 @@
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
+use quorate_additive::stock::MISSING;
 use quorate_circuits::Program;
 use quorate_crypto::Tccr;
 use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Ledger, Phase, Result};
@@ -23,8 +24,8 @@ use quorate_garble::{
 };
 use quorate_ring::meter::{self, Effort};
 
+use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::stock::{Kind, MISSING};
 use crate::yao::circuits::{LANE_BYTES, LANES, messages};
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 

@@ -16,6 +16,10 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use quorate_additive::input::check_owner;
+use quorate_additive::product::in_rows;
+use quorate_additive::stock::MISSING;
+use quorate_additive::{blank, local};
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_crypto::RUN;
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
@@ -23,11 +27,9 @@ use quorate_gadgets::Labels as _;
 use quorate_garble::{Delta, LABEL_BYTES};
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::input::check_owner;
-use crate::mul::in_rows;
+use crate::Share;
+use crate::kind::{Kind, Material};
 use crate::setup::Aby;
-use crate::share::{Share, blank};
-use crate::stock::{Kind, MISSING, Material};
 use crate::yao::{EVALUATOR, GARBLER, LABEL_BITS, YaoLabels, unlike};
 
 /// The ring of labels in the stock.
@@ -73,8 +75,8 @@ impl Aby {
             check_owner(ctx, owner, shape, value)?;
         }
         let own = match value {
-            Some(bits) if self.me == owner && !ctx.is_dry() => Share(bits.clone()),
-            _ => Share(blank(ctx.is_dry(), shape)),
+            Some(bits) if self.me == owner && !ctx.is_dry() => Share::of(bits.clone()),
+            _ => Share::of(blank(ctx.is_dry(), shape)),
         };
         self.labels_by_lanes(ctx, shape, async |ctx, range| {
             let own = own.map(|own| own.slice_lanes(range));
@@ -96,7 +98,7 @@ impl Aby {
     pub(crate) async fn labels_of_summands(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<YaoLabels> {
         let (ring, len) = self.shape(x);
         if ring.bits() == 1 {
-            return self.labels_of_bits(ctx, &self.low_bit(x)).await;
+            return self.labels_of_bits(ctx, &local::low_bit(x)).await;
         }
         let program = adder(ring.bits());
         self.labels_by_lanes(ctx, (ring.bits() as usize, len), async |ctx, range| {
@@ -106,7 +108,7 @@ impl Aby {
                 false => {
                     let own = own.map(|own| own.to_bits(0..ring.bits()));
                     let nothing = blank(ctx.is_dry(), self.bit_shape(&own));
-                    let known = if self.me == EVALUATOR { own.clone() } else { Share(nothing) };
+                    let known = if self.me == EVALUATOR { own.clone() } else { Share::of(nothing) };
                     (self.labels_of(&ctx, &known).await?, own)
                 }
             };
@@ -135,7 +137,7 @@ impl Aby {
                 }
             }
             (None, ahead) => {
-                let mut d: Share<Bits> = Share(ctx.receive(EVALUATOR, (rows, lanes)).await?);
+                let mut d: Share<Bits> = Share::of(ctx.receive(EVALUATOR, (rows, lanes)).await?);
                 d.xor_assign(own);
                 labels.shift(&self.delta()?, &d)?;
                 if let Some(zero) = ahead {
@@ -235,7 +237,7 @@ impl Aby {
 
     /// Makes blocks of the garbler, as [`Kind::EntryLabel`] describes.
     pub(crate) fn make_entry_labels(&self, ctx: &Ctx, len: usize) -> Material {
-        let own = (self.me == GARBLER).then(|| Share(ctx.randomness().stream(&self.private).draw((LABELS, len))));
+        let own = (self.me == GARBLER).then(|| Share::of(ctx.randomness().stream(&self.private).draw((LABELS, len))));
         Material { vectors: own.into_iter().collect(), bits: vec![] }
     }
 
@@ -243,9 +245,9 @@ impl Aby {
     pub(crate) async fn make_input_labels(&self, ctx: &Ctx, len: usize) -> Result<Material> {
         if self.me == GARBLER {
             let made = self.ot.send_cots(ctx, len).await?;
-            return Ok(Material { vectors: vec![Share(made.to_vector(LABELS))], bits: vec![] });
+            return Ok(Material { vectors: vec![Share::of(made.to_vector(LABELS))], bits: vec![] });
         }
         let (choices, made) = self.ot.receive_cots(ctx, len).await?;
-        Ok(Material { vectors: vec![Share(made.to_vector(LABELS))], bits: vec![Share(choices)] })
+        Ok(Material { vectors: vec![Share::of(made.to_vector(LABELS))], bits: vec![Share::of(choices)] })
     }
 }

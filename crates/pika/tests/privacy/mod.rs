@@ -522,7 +522,7 @@ fn shares_that_are_not_made_anew_would_tell_the_dealer() {
                     ctx.receive::<Vector>(from, (Ring::of(k), plan.lanes.len())).await?;
                 }
             }
-            _ => ctx.send(2, product.insecure_share()).await?,
+            _ => ctx.send(2, &*product).await?,
         }
         Ok(Shared::Values(product))
     });
