@@ -17,13 +17,13 @@ pub trait Source {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>>;
 
     /// Makes correlations of one kind that nothing else is made with.
     fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
         Box::pin(async move {
-            let mut made = self.make_all(party, ctx, vec![(kind.clone(), len)]).await?;
+            let mut made = self.make_all(party, ctx, &[(kind.clone(), len)]).await?;
             made.pop().ok_or(MISCOUNTED)
         })
     }
@@ -40,7 +40,7 @@ pub trait Source {
 pub(crate) struct Nobody;
 
 impl Source for Nobody {
-    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
+    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: &'a [(Kind, usize)]) -> Local<'a, Vec<Material>> {
         Box::pin(async { Err(Error::Poisoned) })
     }
 }

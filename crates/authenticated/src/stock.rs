@@ -313,7 +313,7 @@ impl Authenticated {
     async fn all_made(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
         kinds.iter().try_for_each(|(kind, _)| self.check_kind(kind))?;
-        let made = self.source.make_all(self, ctx, kinds.clone()).await?;
+        let made = self.source.make_all(self, ctx, &kinds).await?;
         match made.len() == kinds.len() {
             true => Ok(kinds.into_iter().map(|(kind, _)| kind).zip(made).collect()),
             false => Err(MISCOUNTED),

@@ -78,9 +78,9 @@ impl Source for All {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>> {
-        Box::pin(async move { Maker::new(party, &self.0).make_each(ctx, &kinds).await })
+        Box::pin(async move { Maker::new(party, &self.0).make_each(ctx, kinds).await })
     }
 
     fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
@@ -88,8 +88,8 @@ impl Source for All {
     }
 
     fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
-        let params = self.0.transfers.params;
-        params.has_matrix_triples().then(|| params.bytes_of_matrices(ring, dims))
+        let Transfers { params, digits, .. } = self.0.transfers;
+        params.has_matrix_triples().then(|| params.bytes_of_matrices(digits, ring, dims))
     }
 }
 

@@ -26,6 +26,7 @@ use quorate_authenticated::shared::{Shared, joined};
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Positions, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
+use quorate_ot::vole::Digits;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
@@ -73,8 +74,14 @@ struct End {
     c_0: Option<Wiped<Vector>>,
 }
 
-/// Z, B, B_0, c, c_0, with tags: by triple, then by row, then by column.
-type Authenticated = [Shared; 5];
+/// A batch after step 2, as shares with tags: by triple, then by row, then by column.
+struct Authenticated {
+    z: Shared,
+    b: Shared,
+    b_0: Shared,
+    c: Shared,
+    c_0: Shared,
+}
 
 impl Batch {
     fn new(params: Params, [left, right]: [usize; 2], ring: Ring, (m, d, n): Dims) -> Batch {
@@ -111,14 +118,14 @@ impl Batch {
     }
 
     /// Returns the bytes that both parties send.
-    fn sent(&self, params: Params) -> usize {
+    fn sent(&self, params: Params, digits: Digits) -> usize {
         let bits = self.ring.bits() as usize;
         let corrections: u32 = self.widths(params.products(self.ring)).iter().sum();
         let transfers = self.lanes() * ((self.rows + 1) * corrections as usize / 8 + bits * OT_SENT);
         let authenticated = self.lanes() + (self.rows + 1) * (self.depth() + 2 * self.columns) * self.len;
         let opened = self.len * (self.depth() + 2 * self.columns + self.rows * self.given_up);
         let words = params.words(self.ring);
-        transfers + params.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
+        transfers + digits.message_bytes((words, authenticated), false) + words.packed_bytes(opened)
     }
 
     /// Returns a row of every triple in one vector, with each entry once for each column of Z.
@@ -199,17 +206,12 @@ impl Params {
 
     /// Returns the bytes that both parties send for a matrix triple, and for the same products with triples of
     /// elements.
-    pub(crate) fn bytes_of_matrices(self, ring: Ring, dims: Dims) -> [usize; 2] {
+    pub(crate) fn bytes_of_matrices(self, digits: Digits, ring: Ring, dims: Dims) -> [usize; 2] {
         let (m, d, n) = dims;
         let (rows, values, words) = (Rows::new(self, ring), self.values(ring), self.words(ring));
         let transfers = rows.bits(values).iter().sum::<u32>() as usize / 8 + rows.count() * OT_SENT;
-        let one_sided = transfers + self.authenticated_bytes((words, ONE_SIDED_VALUES));
-        [Batch::new(self, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
-    }
-
-    /// Returns the bytes that an owner sends to authenticate values.
-    fn authenticated_bytes(self, shape: (Ring, usize)) -> usize {
-        self.digits().map_or(0, |digits| digits.message_bytes(shape, false))
+        let one_sided = transfers + digits.message_bytes((words, ONE_SIDED_VALUES), false);
+        [Batch::new(self, [0, 1], ring, dims).sent(self, digits), m * d * n * one_sided]
     }
 }
 
@@ -260,22 +262,22 @@ impl Keys<'_> {
 
     async fn batch_of_matrices(&self, ctx: &Ctx, batch: Batch) -> Result<Triples> {
         let end = self.matrix_products(ctx, batch).await?;
-        let [z, b, b_0, c, c_0] = self.authenticate_matrices(ctx, batch, end).await?;
-        self.sacrifice_rows(ctx, batch, [&z, &b, &b_0, &c, &c_0]).await?;
+        let made = self.authenticate_matrices(ctx, batch, end).await?;
+        self.sacrifice_rows(ctx, batch, &made).await?;
 
         // No party opens its coins before its own step 4 has passed, so R comes after everything that this step shows
         // of Z.
         let Batch { ring, inner, given_up, rows, columns, .. } = batch;
         let (words, shares) = (self.params.words(ring), self.params.shares(ring));
         let hash = Coins::toss(ctx, &self.session).await?.draw(1, (words, inner * given_up));
-        let a = batch.columns_of(&b, false);
+        let a = batch.columns_of(&made.b, false);
         let hashed = a.map(|a| Linear::MatrixRight(&hash, (batch.len * rows, inner, given_up)).apply(a));
-        let delta = self.twisted_share(Twist::Difference, batch.columns_of(&b, true).minus(&hashed));
+        let delta = self.twisted_share(Twist::Difference, batch.columns_of(&made.b, true).minus(&hashed));
         let delta = self.open_words(ctx, &delta).await?;
         self.check_words(ctx, &[&delta], HASH).await?;
 
         let (hash, delta) = (hash.convert(shares), delta.value.convert(shares));
-        let (z, c) = (z.reduced(shares), c.reduced(shares));
+        let (z, c) = (made.z.reduced(shares), made.c.reduced(shares));
         let given = |z: &Shared| z.map(|z| z.slice(inner * columns..z.len()));
         let x = batch.each(&z, |_, z| {
             let hashed = given(z).map(|y| Linear::MatrixLeft(&hash, (inner, given_up, columns)).apply(y));
@@ -380,11 +382,12 @@ impl Keys<'_> {
         let own = own.map(|(owner, count, value)| Own::of(owner, (words, count), value.as_deref()));
         let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
         let [z, b, b_0, c, c_0, other_c, other_c_0] = <[Shared; 7]>::try_from(each).map_err(|_| MISSING)?;
-        Ok([z, b, b_0, c.plus(&other_c), c_0.plus(&other_c_0)])
+        Ok(Authenticated { z, b, b_0, c: c.plus(&other_c), c_0: c_0.plus(&other_c_0) })
     }
 
     /// Runs steps 3 and 4.
-    async fn sacrifice_rows(&self, ctx: &Ctx, batch: Batch, [z, b, b_0, c, c_0]: [&Shared; 5]) -> Result<()> {
+    async fn sacrifice_rows(&self, ctx: &Ctx, batch: Batch, made: &Authenticated) -> Result<()> {
+        let Authenticated { z, b, b_0, c, c_0 } = made;
         let Batch { ring, rows, columns, len, .. } = batch;
         let (depth, words) = (batch.depth(), self.params.words(ring));
         let t = Coins::toss(ctx, &self.session).await?.draw(self.params.inner_bits() + 1, (words, rows));
@@ -452,7 +455,8 @@ mod tests {
     fn bytes_are_estimated_well() {
         let ring = Ring::of(64);
         for dims @ (m, d, n) in [(10, 2048, 1), (4, 50, 2), (1, 40, 1)] {
-            let estimated = Params::default().bytes_of_matrices(ring, dims);
+            let params = Params::default();
+            let estimated = params.bytes_of_matrices(params.digits().unwrap(), ring, dims);
             for (at, estimated) in estimated.into_iter().enumerate() {
                 let make = async |ctx: &Ctx| {
                     let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;

@@ -28,6 +28,7 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::factors::{Factor, Rows, Shares, before_division, weigh};
 use crate::keys::Keys;
+use crate::sacrifice::Claim;
 use crate::triple::{BATCH, Triples};
 
 /// Triples of which one party has a and another one has B.
@@ -126,7 +127,8 @@ impl Keys<'_> {
         let (beta, b) = (all(|x| &x.beta), all(|x| &x.b));
         let factors = beta.clone().plus(&b.raised(words, inner));
 
-        self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
+        let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+        self.sacrifice(ctx, values, &claim).await?;
         let (betas, own_c) = self.quotients(ctx, &ends, &beta).await?;
         let divided = self.authenticate_quotients(ctx, ring, &ends, &own_c).await?;
         self.check_divided(ctx, values, [&a, &c, &divided], &betas).await?;

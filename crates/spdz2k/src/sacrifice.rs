@@ -26,6 +26,15 @@ use crate::word_openings::Opened;
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";
 
+/// The claim that c = a b and ch = ahat b.
+pub(crate) struct Claim<'s> {
+    pub a: &'s Shared,
+    pub a_hat: &'s Shared,
+    pub c: &'s Shared,
+    pub c_hat: &'s Shared,
+    pub b: &'s Shared,
+}
+
 /// The public values of steps 1 and 2.
 pub(crate) struct Challenge {
     t: Vector,
@@ -34,9 +43,9 @@ pub(crate) struct Challenge {
 
 impl Keys<'_> {
     /// Runs all steps, with t of sg' + 1 bits.
-    pub(crate) async fn sacrifice(&self, ctx: &Ctx, values: Ring, [a, a_hat, c, c_hat, b]: [&Shared; 5]) -> Result<()> {
-        let challenge = self.challenge(ctx, self.params.inner_bits() + 1, [a, a_hat]).await?;
-        self.sacrificed(ctx, (values, 0), &challenge, [c, c_hat, b]).await
+    pub(crate) async fn sacrifice(&self, ctx: &Ctx, values: Ring, claim: &Claim<'_>) -> Result<()> {
+        let challenge = self.challenge(ctx, self.params.inner_bits() + 1, [claim.a, claim.a_hat]).await?;
+        self.sacrificed(ctx, (values, 0), &challenge, [claim.c, claim.c_hat, claim.b]).await
     }
 
     /// Runs steps 1 and 2, with t of `bits` bits.

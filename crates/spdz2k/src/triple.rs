@@ -34,6 +34,7 @@ use crate::coins::Coins;
 use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
+use crate::sacrifice::Claim;
 use crate::word_openings::Opened;
 
 /// The number of triples that are made together.
@@ -127,7 +128,8 @@ impl Keys<'_> {
         let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
         let factors = beta.plus(&b.raised(words, inner));
 
-        self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
+        let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+        self.sacrifice(ctx, values, &claim).await?;
         let (betas, rests) = self.open_betas(ctx, &authenticated[4], &made.sent).await?;
         let own_c = self.twisted(Twist::Quotient, self.divided(ctx, &made, &factor, (&betas, &rests))?);
         let divided = self.authenticate(ctx, &[Own::each(&own_c)]).await?;

@@ -41,9 +41,9 @@ impl Source for Dealer {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>> {
-        let made = kinds.into_iter().map(|(kind, len)| party.deal_kind(ctx, self, &kind, len)).collect();
+        let made = kinds.iter().map(|(kind, len)| party.deal_kind(ctx, self, kind, *len)).collect();
         Box::pin(async { Ok(made) })
     }
 
