@@ -17,10 +17,10 @@
 //! Such bits turn elements into bits, and bits into elements, by an opening (`links` of `quorate_authenticated`).
 
 use quorate_adversary::Twist;
-use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::SharedBits;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::{Shared, sum};
-use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, Result, Stocks};
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Ring, Vector, Wiped};

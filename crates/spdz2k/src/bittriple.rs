@@ -8,10 +8,10 @@
 
 use std::cell::RefCell;
 
+use quorate_authenticated::SharedBits;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::bits::TaggedBits;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::macs::MacBits;
-use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
 

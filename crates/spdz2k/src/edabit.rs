@@ -21,11 +21,11 @@
 
 use std::ops::Range;
 
+use quorate_authenticated::SharedBits;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::bits::TaggedBits;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::stock::{Kind, Material};
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Kind, Material};
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 

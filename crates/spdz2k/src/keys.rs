@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use quorate_adversary::{Adversary, Twist};
-use quorate_authenticated::Keys as Online;
+use quorate_authenticated::keys::Keys as Online;
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_ot::vole::{Digits, Key, Vole};

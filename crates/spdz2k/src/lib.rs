@@ -68,5 +68,4 @@ mod word_openings;
 pub use keys::Keys;
 pub use params::Params;
 pub use party::Spdz2k;
-pub use quorate_authenticated::{Kind, MacBits, Material, Shared, SharedBits, Tagged, WithPeer};
 pub use triple::Triples;

@@ -21,10 +21,10 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use quorate_authenticated::Tagged;
 use quorate_authenticated::shared::{Shared, sum};
-use quorate_authenticated::stock::{Kind, Material};
-use quorate_authenticated::tagged::Tagged;
 use quorate_authenticated::{Authenticated, Dims, Source};
+use quorate_authenticated::{Kind, Material};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::here::Local;
 use quorate_ring::Ring;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_authenticated::stock::Kind;
+use quorate_authenticated::Kind;
 use quorate_gadgets::streaming_bytes;
 use quorate_ring::Ring;
 

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use quorate_adversary::Adversary;
-use quorate_authenticated::{Authenticated, Keys as Online};
+use quorate_authenticated::Authenticated;
+use quorate_authenticated::keys::Keys as Online;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 

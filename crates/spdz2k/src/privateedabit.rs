@@ -24,9 +24,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_adversary::Twist;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 

@@ -15,9 +15,9 @@
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
-use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::SharedBits;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, Form, Linear, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 

@@ -13,7 +13,7 @@
 //! leaves as 2^k. Before step 1, u is authenticated (4 rounds) and the triples are made (37 rounds). Bytes to each peer
 //! for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
 
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::Tagged;
 use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};
 

@@ -13,9 +13,9 @@
 //! below d and from e to w; the number is a + 2^d h.
 
 use quorate_adversary::Twist;
-use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::SharedBits;
+use quorate_authenticated::Tagged;
 use quorate_authenticated::macs::MacBits;
-use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
