@@ -9,7 +9,8 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 
 use crate::keys::Transfers;
-use crate::make::{All, Maker, Protocols};
+use crate::make::{All, Protocols};
+use crate::memory::Memory;
 use crate::params::Params;
 
 /// One party of the protocol.
@@ -63,7 +64,7 @@ impl Spdz2k {
         self.protocols.transfers.params
     }
 
-    pub(crate) fn maker(&self) -> Maker<'_> {
-        Maker::new(&self.online, &self.protocols)
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        Memory { online: &self.online, transfers: &self.protocols.transfers }
     }
 }

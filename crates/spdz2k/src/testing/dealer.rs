@@ -7,9 +7,9 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::{Choice, Choices};
 
-use crate::family;
 use crate::keys::{Transfers, check_place};
 use crate::make::Protocols;
+use crate::options;
 use crate::params::Params;
 use crate::party::Spdz2k;
 
@@ -25,7 +25,7 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
 /// The family's options.
 pub(crate) const OPTIONS: &[Choice] = &{
-    let [a, b, c, d, e, f] = family::OPTIONS;
+    let [a, b, c, d, e, f] = options::OPTIONS;
     [a, b, c, d, e, f, OFFLINE]
 };
 
