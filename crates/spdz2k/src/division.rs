@@ -20,21 +20,26 @@ pub(crate) struct Division<'k> {
 }
 
 impl Division<'_> {
+    /// Returns sg'.
+    fn inner_bits(&self) -> u32 {
+        self.words.keys.params.inner_bits()
+    }
+
     /// Returns the remainder of -v modulo 2^sg', which P_j sends P_i.
     pub fn remainder(&self, v: &Vector) -> Wiped<Vector> {
-        Wiped(negated(v).convert(Ring::of(self.words.keys.params.inner_bits())))
+        Wiped(negated(v).convert(Ring::of(self.inner_bits())))
     }
 
     /// Returns the rest of -v, divided by 2^sg'; the part of P_j is its negative.
     pub fn rest(&self, v: &Vector, quotients: Ring) -> Wiped<Vector> {
         let mut rest = negated(v);
-        rest.shr_logical(self.words.keys.params.inner_bits());
+        rest.shr_logical(self.inner_bits());
         Wiped(rest.convert(quotients))
     }
 
     /// Returns the part of P_i, of all peers together, divided by 2^sg'. The run ends if 2^sg' does not divide it.
     pub fn exact(&self, ctx: &Ctx, mut part: Wiped<Vector>, quotients: Ring) -> Result<Wiped<Vector>> {
-        let inner = self.words.keys.params.inner_bits();
+        let inner = self.inner_bits();
         let divides = is_zero(&Wiped(part.convert(Ring::of(inner))));
         if !ctx.is_dry() && !divides {
             return Err(Error::Cheating { check: DIVIDED });
@@ -49,7 +54,7 @@ impl Division<'_> {
         let mut fits = true;
         for beta in betas {
             let mut above = beta.value.clone();
-            above.shr_logical(self.words.keys.params.inner_bits());
+            above.shr_logical(self.inner_bits());
             fits &= is_zero(&above);
         }
         match ctx.is_dry() || fits {
@@ -60,7 +65,7 @@ impl Division<'_> {
 
     /// Runs the last check: 2^sg' c + beta a - c~ is 0 modulo 2^W.
     pub async fn check(&self, ctx: &Ctx, values: Ring, [a, c, divided]: [&Shared; 3], betas: &Vector) -> Result<()> {
-        let rest = divided.raised(a.share.ring(), self.words.keys.params.inner_bits()).plus(&a.times(betas)).minus(c);
+        let rest = divided.raised(a.share.ring(), self.inner_bits()).plus(&a.times(betas)).minus(c);
         let opened = self.words.open(ctx, &self.words.keys.twisted_share(Twist::Rest, rest)).await?;
         self.words.check(ctx, &[&opened], DIVIDED).await?;
         zero_below(ctx, &opened, values, DIVIDED)

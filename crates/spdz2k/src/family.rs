@@ -177,6 +177,7 @@ mod tests {
     use quorate_engine::{Error, Phase, dry};
 
     use super::*;
+    use crate::params::Params;
 
     #[test]
     fn transfers_under_keys_of_no_use_are_dropped() {
