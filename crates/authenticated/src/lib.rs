@@ -40,6 +40,7 @@ mod forward;
 mod gathered_bits;
 mod input;
 pub mod keys;
+mod kind;
 #[cfg_attr(feature = "testing", path = "testing/lasting.rs")]
 mod lasting;
 mod links;
@@ -62,13 +63,13 @@ mod tagged;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod third;
+mod unchecked;
 pub mod weights;
 
 pub use forms::SharedBits;
-pub use matmul::Dims;
+pub use kind::{Kind, Material};
 pub use params::Params;
 pub use party::Authenticated;
-pub use source::Source;
-pub use stock::{Kind, Material};
+pub use source::{Dims, Source};
 pub use tagged::Tagged;
 pub use third::Seat;

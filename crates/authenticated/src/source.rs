@@ -4,11 +4,13 @@ use quorate_engine::{Ctx, Error};
 use quorate_gadgets::here::Local;
 use quorate_ring::Ring;
 
-use crate::matmul::Dims;
+use crate::kind::{Kind, Material};
 use crate::party::Authenticated;
-use crate::stock::{Kind, Material};
 
 pub(crate) const MISCOUNTED: Error = Error::Bug { what: "a source that made other correlations than it was asked for" };
+
+/// The dimensions m, k, n of a product of an m x k matrix with a k x n one.
+pub type Dims = (usize, usize, usize);
 
 /// A party's source of correlations, which it makes or receives together with the sources of the others.
 pub trait Source {

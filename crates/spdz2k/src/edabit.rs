@@ -21,10 +21,9 @@
 
 use std::ops::Range;
 
-use quorate_authenticated::Material;
 use quorate_authenticated::bits::TaggedBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::{SharedBits, Tagged};
+use quorate_authenticated::{Material, SharedBits, Tagged};
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 

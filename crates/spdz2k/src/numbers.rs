@@ -70,7 +70,7 @@ impl Wanted {
         if self.carries().contains(&self.width) { self.width as usize } else { self.width as usize - 1 }
     }
 
-    /// Returns the bits of a, and of h, that are left.
+    /// Returns the bits that are left of the first number, and of the second one where a part is wanted.
     fn kept(&self) -> Vec<Vec<u32>> {
         match self.part {
             None => vec![(0..self.width).collect()],
@@ -78,7 +78,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the bits of a, and of h, that are sent.
+    /// Returns the bits that are sent of these numbers.
     pub fn told(&self) -> Vec<Vec<u32>> {
         let others = |kept: Vec<u32>| (0..self.ring.bits()).filter(|bit| !kept.contains(bit)).collect();
         self.kept().into_iter().map(others).collect()
@@ -94,7 +94,7 @@ impl Wanted {
         self.numbers() * self.ring.bits() as usize
     }
 
-    /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is self.
+    /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is wanted.
     fn cut_and_choose(&self, transfers: &Transfers, lanes: usize) -> Option<Sizes> {
         let Transfers { params, digits, .. } = transfers;
         if !params.bits_have_macs() {

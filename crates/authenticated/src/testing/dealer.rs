@@ -12,13 +12,13 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::SharedBits;
 use crate::keys::Keys;
+use crate::kind::{Kind, Material};
 use crate::lasting::Lasting;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
-use crate::matmul::Dims;
 use crate::params::Params;
 use crate::party::Authenticated;
+use crate::source::Dims;
 use crate::source::Source;
-use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
