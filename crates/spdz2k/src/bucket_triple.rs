@@ -29,6 +29,7 @@ use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::leaky_triple;
 use crate::triple::{self, Triples};
+use crate::word_openings::Words;
 
 /// The largest number of buckets of one batch: about 200 bytes of each of their triples are kept, 200 MB in all for k =
 /// s = 64.
@@ -63,19 +64,19 @@ async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Trip
     }
     let leaky = Triples::joined(&parts);
     drop(parts);
-    let made = combined(keys, ctx, ring, &leaky, (count, size)).await?;
+    let made = combined(keys.words(), ctx, ring, &leaky, (count, size)).await?;
     Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))
 }
 
 /// Runs steps 2 to 4.
 pub(crate) async fn combined(
-    keys: Keys<'_>,
+    words: Words<'_>,
     ctx: &Ctx,
     ring: Ring,
     leaky: &Triples,
     (count, size): (usize, usize),
 ) -> Result<Triples> {
-    let order = Coins::toss(ctx, &keys.session).await?.permutation(count * size);
+    let order = Coins::toss(ctx, &words.keys.session).await?.permutation(count * size);
     let member = |part: &Shared, j: usize| {
         part.map(|vector| match &order {
             Some(order) => vector.gather(&order[j * count..(j + 1) * count]),
@@ -84,9 +85,9 @@ pub(crate) async fn combined(
     };
     let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
     let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
-    let differences = keys.twisted_share(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
-    let opened = keys.words().open(ctx, &differences).await?;
-    keys.words().check(ctx, &[&opened], DIFFERENCES).await?;
+    let differences = words.keys.twisted_share(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
+    let opened = words.open(ctx, &differences).await?;
+    words.check(ctx, &[&opened], DIFFERENCES).await?;
     // The check binds the lower k bits of a word. The bits above could be lies, so they do not enter.
     let differences = opened.value.convert(ring).convert(a.share.ring());
     for j in 1..size {

@@ -166,7 +166,7 @@ mod tests {
                 let kept = triples.map(|shared| shared.map(|vector| vector.gather(&kept)));
                 let made = match size {
                     1 => kept,
-                    _ => combined(keys, ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
+                    _ => combined(keys.words(), ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
                 };
                 let share = |triples: &Triples| [&triples.a, &triples.b, &triples.c].map(|part| part.share.clone());
                 let mut above = lifted(ctx, &keys.private, &Vector::zeros(shares, len), params.words(ring));

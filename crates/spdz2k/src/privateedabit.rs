@@ -24,9 +24,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_adversary::Twist;
-use quorate_authenticated::Tagged;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::Shared;
+use quorate_authenticated::{Authenticated, Tagged};
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
@@ -106,7 +106,7 @@ pub(crate) async fn chosen_numbers(
     let order = Coins::toss(ctx, &maker.keys.session).await?.permutation(sizes.all());
     let Cut { bits, numbers } = cut((&bits, &numbers), ring, (order, sizes));
     let [left, sample, others] = bits;
-    let opened = open_cut(maker, ctx, &sample, &numbers).await?;
+    let opened = open_cut(maker.online, ctx, &sample, &numbers).await?;
     let sums: Vec<Bits> = opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
     let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
     maker.keys.one_check(async || claim.check(ctx, maker.keys.online).await).await?;
@@ -125,18 +125,18 @@ async fn uncut(maker: Maker<'_>, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<
 }
 
 /// Runs steps 4 and 5: returns the opened sums, by owner.
-async fn open_cut(maker: Maker<'_>, ctx: &Ctx, sample: &MacBits, numbers: &[[Tagged; 3]]) -> Result<Vec<Vector>> {
+async fn open_cut(online: &Authenticated, ctx: &Ctx, sample: &MacBits, numbers: &[[Tagged; 3]]) -> Result<Vec<Vector>> {
     let (rows, count) = sample.shape();
     let told = |[left, sample, others]: &[Tagged; 3]| {
         let times = others.shape().1 / left.shape().1;
         let mut sums = left.linear(&Linear::Repeat(times)).zip(others, Vector::add_assign);
-        maker.keys.twisted(Twist::Sum, &mut sums.share);
+        online.keys().twisted(Twist::Sum, &mut sums.share);
         Tagged::concat(&[sample, &sums])
     };
     let told: Vec<Tagged> = numbers.iter().map(told).collect();
     let parts: Vec<(usize, &Tagged)> = told.iter().enumerate().collect();
-    let elements = async |ctx: Ctx| maker.open_known(&ctx, &parts).await;
-    let bits = async |ctx: Ctx| maker.open_own_bits(&ctx, sample).await;
+    let elements = async |ctx: Ctx| online.open_known(&ctx, &parts).await;
+    let bits = async |ctx: Ctx| online.open_own_bits(&ctx, sample).await;
     let (opened, bits) = ctx.join(elements, bits).await?;
     let same =
         |(number, bits): (&Vector, &Bits)| number.slice(0..count).to_bits(0..rows as u32).to_bools() == bits.to_bools();

@@ -26,7 +26,7 @@ use crate::privateedabit::{Sizes, chosen_numbers};
 pub(crate) async fn chosen_parts(maker: Maker<'_>, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
     let lanes = sizes.count / wanted.numbers();
     let (numbers, bits) = chosen_numbers(maker, ctx, wanted.ring, sizes).await?;
-    let told = tell_bits_of_numbers(maker, ctx, wanted, (&bits, lanes)).await?;
+    let told = tell_bits_of_numbers(maker.online, ctx, wanted, (&bits, lanes)).await?;
     let left = in_order(wanted, &bits, lanes);
     let ends = maker.tinyot()?;
     let own = |(owner, number): (usize, &Tagged)| {
@@ -48,7 +48,7 @@ pub(crate) async fn chosen_parts(maker: Maker<'_>, ctx: &Ctx, wanted: &Wanted, s
 
 /// Step 2: returns, by owner, the bits that are taken off, in rows; nothing if all bits are wanted.
 async fn tell_bits_of_numbers(
-    maker: Maker<'_>,
+    online: &Authenticated,
     ctx: &Ctx,
     wanted: &Wanted,
     (bits, lanes): (&MacBits, usize),
@@ -63,8 +63,8 @@ async fn tell_bits_of_numbers(
     };
     let parts: Vec<MacBits> = lists.iter().enumerate().map(of_list).collect();
     let mut all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
-    maker.keys.twisted(Twist::ToldBit, &mut all.own);
-    let told = maker.open_own_bits(ctx, &all).await?;
+    online.keys().twisted(Twist::ToldBit, &mut all.own);
+    let told = online.open_own_bits(ctx, &all).await?;
     Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
 }
 
