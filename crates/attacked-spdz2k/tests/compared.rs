@@ -1,12 +1,13 @@
 //! The costs of comparisons and tests for zero: masks come with products of neighbouring bits, made with triples of
 //! their own.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::cost::{and_all, carry_tree};
 use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {

@@ -1,9 +1,10 @@
 //! Tests of one-sided triples: definitions, tags, costs, and cheaters.
 
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Keys, Params, Shared, Spdz2k, Triples};
+use quorate_spdz2k::{Keys, Params, Spdz2k, Triples};
 
 use crate::common::{are_products, combined, run, zeros};
 use crate::twice::twice;

@@ -28,11 +28,12 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::bit_openings::Told;
 use crate::keys::HASH_BYTES;
+use crate::kind::Kind;
 use crate::macs::MacBits;
 use crate::messages::{is_zero, pack, total};
 use crate::party::Authenticated;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
+use crate::unchecked::{Macs, Note, Unchecked};
 
 /// The bits of masks: elements of the smallest ring, whose shares are used modulo 2^s.
 const MASK_BITS: u32 = 1;
@@ -42,43 +43,6 @@ const ECHO: &str = "what parties told different peers";
 const TOLD: &str = "quorate 2026 spdz2k told v2";
 const ALL_TOLD: &str = "quorate 2026 spdz2k all told v1";
 const ALL_MACS: &str = "quorate 2026 spdz2k all macs v2";
-
-/// One opening of a vector.
-pub(crate) struct Note {
-    /// The ring of the values.
-    pub ring: Ring,
-    /// The upper bits of this party's shares, which it did not send.
-    pub high: Vector,
-    /// m - alpha low: the tags of this party less alpha times what was sent. Those of all parties add up to alpha 2^k
-    /// high.
-    pub rest: Vector,
-}
-
-impl Note {
-    fn bytes(&self) -> usize {
-        let bytes = |x: &Vector| x.len() * x.ring().carrier().bytes();
-        bytes(&self.high) + bytes(&self.rest)
-    }
-}
-
-/// By opening and peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
-type Macs = BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>;
-
-/// Openings that wait for the check, by lane and use.
-#[derive(Default)]
-pub(crate) struct Unchecked {
-    notes: BTreeMap<(LaneId, u64), Note>,
-    /// Hashes of what every party sent, for n > 2.
-    told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
-    macs: Macs,
-}
-
-impl Unchecked {
-    /// Forgets all openings.
-    pub fn clear(&mut self) {
-        *self = Unchecked::default();
-    }
-}
 
 /// Sums of each row over the openings of one ring.
 struct Sums {

@@ -9,8 +9,8 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, from_elements};
 use crate::forms::{Form, SharedBits};
+use crate::kind::{Kind, Material};
 use crate::party::Authenticated;
-use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 const NO_LINKS: Error = Error::Bug { what: "a stock of bits that are elements, too, without them" };

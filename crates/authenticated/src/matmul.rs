@@ -11,12 +11,10 @@ use std::ops::Range;
 use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
+use crate::kind::Kind;
 use crate::party::Authenticated;
-use crate::stock::Kind;
+use crate::source::Dims;
 use crate::tagged::Tagged;
-
-/// The dimensions m, k, n of a product of an m x k matrix with a k x n one.
-pub type Dims = (usize, usize, usize);
 
 /// The largest dimension that is summed in one part.
 const INNER: usize = 2048;

@@ -3,8 +3,8 @@
 use quorate_engine::{Layout, Stocks};
 use quorate_ring::Ring;
 
+use crate::kind::Kind;
 use crate::party::Authenticated;
-use crate::stock::Kind;
 
 impl Authenticated {
     /// A share and a tag, each at least twice as wide as the value.

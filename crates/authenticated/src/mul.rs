@@ -25,9 +25,9 @@ use quorate_ring::Vector;
 
 use crate::bits::TaggedBits;
 use crate::forms::{Form as Bits, SharedBits};
+use crate::kind::Kind;
 use crate::macs::MacBits;
 use crate::party::Authenticated;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 impl Authenticated {

@@ -13,9 +13,9 @@ use quorate_ring::{Bits, Vector, Wiped};
 
 use crate::bits::from_elements;
 use crate::forms::{Form, SharedBits};
+use crate::kind::Kind;
 use crate::macs::MacBits;
 use crate::party::Authenticated;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };

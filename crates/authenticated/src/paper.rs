@@ -11,8 +11,8 @@ use quorate_ring::Ring;
 
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
+use crate::kind::Kind;
 use crate::party::Authenticated;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 /// Random bits of numbers, row after row: the lowest bits first.

@@ -6,12 +6,12 @@ use quorate_adversary::Adversary;
 use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
-use crate::check::Unchecked;
 use crate::forms::SharedBits;
 use crate::keys::Keys;
+use crate::kind::Kind;
 use crate::source::{Nobody, Source};
-use crate::stock::Kind;
 use crate::tagged::Tagged;
+use crate::unchecked::Unchecked;
 
 /// One party that computes on authenticated shares.
 pub struct Authenticated {

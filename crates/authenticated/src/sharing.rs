@@ -13,8 +13,8 @@ use quorate_gadgets::{
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::forms::SharedBits;
+use crate::kind::Kind;
 use crate::party::Authenticated;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 /// The largest number of entries of a table in which a real function is looked up. Beyond it, gadgets take less time.

@@ -4,11 +4,13 @@ use quorate_engine::{Ctx, Error};
 use quorate_gadgets::here::Local;
 use quorate_ring::Ring;
 
-use crate::matmul::Dims;
+use crate::kind::{Kind, Material};
 use crate::party::Authenticated;
-use crate::stock::{Kind, Material};
 
 pub(crate) const MISCOUNTED: Error = Error::Bug { what: "a source that made other correlations than it was asked for" };
+
+/// The dimensions m, k, n of a product of an m x k matrix with a k x n one.
+pub type Dims = (usize, usize, usize);
 
 /// A party's source of correlations, which it makes or receives together with the sources of the others.
 pub trait Source {
@@ -17,13 +19,13 @@ pub trait Source {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>>;
 
     /// Makes correlations of one kind that nothing else is made with.
     fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
         Box::pin(async move {
-            let mut made = self.make_all(party, ctx, vec![(kind.clone(), len)]).await?;
+            let mut made = self.make_all(party, ctx, &[(kind.clone(), len)]).await?;
             made.pop().ok_or(MISCOUNTED)
         })
     }
@@ -40,7 +42,7 @@ pub trait Source {
 pub(crate) struct Nobody;
 
 impl Source for Nobody {
-    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
+    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: &'a [(Kind, usize)]) -> Local<'a, Vec<Material>> {
         Box::pin(async { Err(Error::Poisoned) })
     }
 }

@@ -20,10 +20,10 @@ use quorate_ring::Module;
 use zeroize::Zeroizing;
 
 use crate::keys::{HASH_BYTES, Keys};
+use crate::kind::Kind;
 use crate::params::Params;
 use crate::party::Authenticated;
 use crate::source::Source;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 /// The number of parties that compute.

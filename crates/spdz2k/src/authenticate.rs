@@ -18,16 +18,18 @@
 //!
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
-use quorate_authenticated::keys::HASH_BYTES;
+use quorate_adversary::Twist;
+use quorate_authenticated::keys::{HASH_BYTES, Keys};
 use quorate_authenticated::messages::{pack, unpack};
-use quorate_authenticated::shared::{Shared, blank};
+use quorate_authenticated::shared::{Shared, blank, sum};
 use quorate_crypto::ct_eq;
 use quorate_engine::{Ctx, Error, Result};
-use quorate_ot::vole::{Grown, Shares, weighed};
+use quorate_ot::vole::{Digits, Grown, Shares, Vole, weighed};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::Keys;
+use crate::params::Params;
+use crate::transfers::NO_PEER;
 
 /// The number of rows of sums that are checked: a lie that passes by luck has to pass in each of them.
 pub(crate) const ROWS: usize = 4;
@@ -145,20 +147,48 @@ pub(crate) struct Correlated {
     pub w: Vec<Option<Wiped<Vector>>>,
 }
 
-impl Keys<'_> {
+/// The vector OLEs of a party with its peers.
+#[derive(Clone, Copy)]
+pub(crate) struct Voles<'k> {
+    pub keys: &'k Keys,
+    pub params: Params,
+    pub digits: Digits,
+    /// By party; `None` for this one.
+    pub voles: &'k [Option<Vole>],
+}
+
+impl<'k> Voles<'k> {
+    fn with(&self, peer: usize) -> Result<&'k Vole> {
+        self.keys.in_use()?;
+        self.voles.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    }
+
     /// Authenticates vectors, and returns this party's shares: by vector, then by owner.
     ///
     /// # Errors
     /// [`Error::Cheating`] where a peer authenticates different values for different digits; any error that ends a run.
-    pub(crate) async fn authenticate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Vec<Shared>>> {
+    pub async fn authenticate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Vec<Shared>>> {
         let correlated = self.correlate(ctx, own).await?;
         Ok(correlated.into_iter().map(|correlated| self.by_owner(correlated)).collect())
     }
 
+    /// Authenticates every party's vectors, and returns their sums over all parties.
+    pub async fn authenticate_sums<const COUNT: usize>(
+        &self,
+        ctx: &Ctx,
+        mut own: [Wiped<Vector>; COUNT],
+    ) -> Result<[Shared; COUNT]> {
+        for (i, value) in own.iter_mut().enumerate() {
+            self.keys.twisted(Twist::Authenticated(i), value);
+        }
+        let authenticated = self.authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
+        Ok(std::array::from_fn(|i| sum(&authenticated[i])))
+    }
+
     /// Runs steps 1 to 4, before shares and tags are made from the result.
-    pub(crate) async fn correlate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Correlated>> {
+    pub async fn correlate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Correlated>> {
         let (pending, masks) = self.exchange_ole(ctx, own).await?;
-        self.one_check(async || self.check_ole(ctx, &pending, &masks).await).await?;
+        self.keys.one_check(async || self.check_ole(ctx, &pending, &masks).await).await?;
         Ok(pending.into_iter().map(Pending::whole).collect())
     }
 
@@ -179,22 +209,22 @@ impl Keys<'_> {
     }
 
     async fn exchange_all(&self, ctx: &Ctx, own: &[&Own<'_>]) -> Result<Vec<Pending>> {
-        let (peers, dry) = (self.peers(), ctx.is_dry());
+        let (peers, dry) = (self.keys.peers(), ctx.is_dry());
         let mut pending = Vec::new();
         let mut messages = vec![Vec::new(); peers.len()];
         let mut instances = Vec::new();
         for vector in own {
             let (shape, instance) = (vector.shape, ctx.randomness().instance());
             let mut made = Pending { owner: vector.owner, shape, x: None, v: vec![], w: vec![] };
-            if vector.is_of(self.me) {
+            if vector.is_of(self.keys.me) {
                 made.x = match vector.value {
                     Value::Random => None,
                     Value::Given(Some(value)) => Some(Wiped(value.clone())),
                     Value::Given(None) => Some(Wiped(Vector::shape(shape.0, shape.1))).filter(|_| dry),
                 };
                 for (&peer, message) in peers.iter().zip(&mut messages) {
-                    let grown: Grown = self.vole(peer)?.grow(dry, instance, shape)?;
-                    let random = vector.grows_from(self.me, peer);
+                    let grown: Grown = self.with(peer)?.grow(dry, instance, shape)?;
+                    let random = vector.grows_from(self.keys.me, peer);
                     if random {
                         made.x = Some(Wiped(grown.random().clone()));
                     }
@@ -205,9 +235,9 @@ impl Keys<'_> {
             pending.push(made);
             instances.push(instance);
         }
-        let digits = self.transfers.digits;
+        let digits = self.digits;
         let bytes = |vector: &Own<'_>, peer| match vector.is_of(peer) {
-            true => digits.message_bytes(vector.shape, vector.grows_from(peer, self.me)),
+            true => digits.message_bytes(vector.shape, vector.grows_from(peer, self.keys.me)),
             false => 0,
         };
         let length = |peer| own.iter().map(|vector| bytes(vector, peer)).sum::<usize>();
@@ -218,9 +248,9 @@ impl Keys<'_> {
             for ((vector, made), &instance) in own.iter().zip(&mut pending).zip(&instances) {
                 let (message, after) = rest.split_at_checked(bytes(vector, peer)).ok_or(SHORT)?;
                 rest = after;
-                let random = vector.grows_from(peer, self.me);
+                let random = vector.grows_from(peer, self.keys.me);
                 made.w.push(match vector.is_of(peer) {
-                    true => Some(self.vole(peer)?.hold(dry, instance, made.shape, (message, random))?),
+                    true => Some(self.with(peer)?.hold(dry, instance, made.shape, (message, random))?),
                     false => None,
                 });
             }
@@ -229,13 +259,8 @@ impl Keys<'_> {
     }
 
     /// Sends each peer a message, and receives one of the given length from each. Empty messages are not sent.
-    pub(crate) async fn tell_each(
-        &self,
-        ctx: &Ctx,
-        messages: &[Vec<u8>],
-        lengths: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>> {
-        self.in_use()?;
+    pub async fn tell_each(&self, ctx: &Ctx, messages: &[Vec<u8>], lengths: &[(usize, usize)]) -> Result<Vec<Vec<u8>>> {
+        self.keys.in_use()?;
         let each = lengths.iter().map(|(peer, _)| *peer).zip(messages);
         let outgoing: Vec<_> =
             each.map(|(peer, message)| (peer, &message[..])).filter(|(_, m)| !m.is_empty()).collect();
@@ -250,8 +275,8 @@ impl Keys<'_> {
 
     /// Runs steps 2 to 4.
     async fn check_ole(&self, ctx: &Ctx, pending: &[Pending], masks: &[Pending]) -> Result<()> {
-        let peers = self.peers();
-        let mut coins = Coins::toss(ctx, &self.session).await?;
+        let peers = self.keys.peers();
+        let mut coins = Coins::toss(ctx, &self.keys.session).await?;
         let key_bits = self.params.key_bits();
         let chi: Vec<_> = pending.iter().map(|made| coins.rows(key_bits, (ROWS, made.shape.1))).collect();
         let sums_below =
@@ -264,14 +289,14 @@ impl Keys<'_> {
         let hash_for = |(i, &peer): (usize, &usize)| {
             let mut told = Vec::new();
             sums.iter().filter_map(|sums| sums.v.get(i)).for_each(|v| v.pack(&mut told));
-            self.hash_told(SUMS, instance, [self.me, peer], &told).to_vec()
+            self.keys.hash_told(SUMS, instance, [self.keys.me, peer], &told).to_vec()
         };
-        let to_each: Vec<Vec<u8>> = match is_owner(self.me) {
+        let to_each: Vec<Vec<u8>> = match is_owner(self.keys.me) {
             true => peers.iter().enumerate().map(hash_for).collect(),
             false => vec![vec![]; peers.len()],
         };
         let lengths: Vec<_> = peers.iter().map(|&peer| (peer, if is_owner(peer) { HASH_BYTES } else { 0 })).collect();
-        let all = async |ctx: Ctx| ctx.broadcast(Some(&self.session), &to_all).await;
+        let all = async |ctx: Ctx| ctx.broadcast(Some(&self.keys.session), &to_all).await;
         let (said, told) = ctx.join(all, async |ctx: Ctx| self.tell_each(&ctx, &to_each, &lengths).await).await?;
 
         let mut holds = true;
@@ -281,10 +306,10 @@ impl Keys<'_> {
                 let (x_of_peer, after) = rest.split_at_checked(x.ring().packed_bytes(ROWS)).ok_or(SHORT)?;
                 rest = after;
                 if let Some(w) = &w[i] {
-                    self.vole(peer)?.of_owner(w, &unpack(x.ring(), ROWS, x_of_peer)?).pack(&mut expected);
+                    self.with(peer)?.of_owner(w, &unpack(x.ring(), ROWS, x_of_peer)?).pack(&mut expected);
                 }
             }
-            holds &= ct_eq(told, &self.hash_told(SUMS, instance, [peer, self.me], &expected));
+            holds &= ct_eq(told, &self.keys.hash_told(SUMS, instance, [peer, self.keys.me], &expected));
         }
         match ctx.is_dry() || holds {
             true => Ok(()),
@@ -293,18 +318,18 @@ impl Keys<'_> {
     }
 
     /// Returns this party's shares of each owner's vector.
-    pub(crate) fn by_owner(&self, made: Correlated) -> Vec<Shared> {
+    pub fn by_owner(&self, made: Correlated) -> Vec<Shared> {
         let Correlated { x, v, w, .. } = made;
-        let others = self.peers().into_iter().zip(w).filter_map(|(peer, w)| {
+        let others = self.keys.peers().into_iter().zip(w).filter_map(|(peer, w)| {
             let mut tag = w?.into_inner();
             tag.neg_assign();
             Some((peer, Shared { share: blank(&tag), tag }))
         });
         let own = x.map(|x| {
             let mut tag = (*x).clone();
-            tag.scale(self.key());
+            tag.scale(self.keys.key());
             v.iter().for_each(|v| tag.add_assign(v));
-            (self.me, Shared { share: x.into_inner(), tag })
+            (self.keys.me, Shared { share: x.into_inner(), tag })
         });
         let mut by_owner: Vec<(usize, Shared)> = others.chain(own).collect();
         by_owner.sort_by_key(|(owner, _)| *owner);
@@ -318,7 +343,6 @@ mod tests {
     use quorate_engine::testing::parties;
 
     use super::*;
-    use crate::params::Params;
     use crate::party::Spdz2k;
 
     const RING: Ring = Ring::of(72);
@@ -331,12 +355,12 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, Params::new(32, true)?, None).await?;
-                let keys = s.keys();
-                let (mut pending, masks) = keys.exchange_ole(ctx, &[Own::each(&Vector::zeros(RING, 2))]).await?;
+                let voles = s.keys().voles();
+                let (mut pending, masks) = voles.exchange_ole(ctx, &[Own::each(&Vector::zeros(RING, 2))]).await?;
                 if ctx.me() == 1 {
                     change(&mut pending[0]);
                 }
-                keys.one_check(async || keys.check_ole(ctx, &pending, &masks).await).await
+                voles.keys.one_check(async || voles.check_ole(ctx, &pending, &masks).await).await
             });
             run.finish();
             let heard = party.insecure_transcript().into_iter().map(|received| received.bytes);

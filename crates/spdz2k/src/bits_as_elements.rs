@@ -17,112 +17,85 @@
 //! Such bits turn elements into bits, and bits into elements, by an opening (`links` of `quorate_authenticated`).
 
 use quorate_adversary::Twist;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::{Shared, sum};
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Authenticated, SharedBits, Tagged};
 use quorate_engine::{Ctx, Error, Result, Stocks};
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::make::Maker;
+use crate::maker::Maker;
 
 /// The number of bits that are made together.
 const BATCH: usize = 1 << 16;
 const SAME: &str = "bits that become elements";
 
-impl Maker<'_> {
-    /// Makes elements from these bits, of one row.
-    pub(crate) async fn elements_of(&self, ctx: &Ctx, bits: &MacBits) -> Result<Shared> {
-        let own = Wiped(bits.own.to_vector(self.keys.params.shares(Ring::of(1))));
-        let elements = sum(&self.keys.authenticate(ctx, &[Own::each(&own)]).await?[0]);
-        self.check_same(ctx, bits, &elements).await?;
-        Ok(elements)
-    }
+/// Makes elements from these bits, of one row.
+pub(crate) async fn elements_of(maker: Maker<'_>, ctx: &Ctx, bits: &MacBits) -> Result<Shared> {
+    let own = Wiped(bits.own.to_vector(maker.keys.params.shares(Ring::of(1))));
+    let elements = sum(&maker.keys.voles().authenticate(ctx, &[Own::each(&own)]).await?[0]);
+    check_same(maker, ctx, bits, &elements).await?;
+    Ok(elements)
+}
 
-    /// Makes bits with MACs, by owner, from the lowest bits of elements that their owners know.
-    pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<Vec<MacBits>> {
-        let bit = self.keys.params.shares(Ring::of(1));
-        let own = self.keys.twisted(Twist::MacBit, Wiped(elements[self.keys.me].share.low_bit()));
-        let bits = self.keys.tinyot()?.chosen(ctx, own).await?;
-        let each: Vec<Shared> = elements.iter().map(|x| x.reduced(bit)).collect();
-        let all = |of: fn(&Shared) -> &Vector| Vector::concat(&each.iter().map(of).collect::<Vec<_>>());
-        let all = Shared { share: all(|shared| &shared.share), tag: all(|shared| &shared.tag) };
-        self.check_same(ctx, &MacBits::concat_lanes(&bits.iter().collect::<Vec<_>>()), &all).await?;
-        Ok(bits)
-    }
+/// Makes bits with MACs, by owner, from the lowest bits of elements that their owners know.
+pub(crate) async fn macs_of(maker: Maker<'_>, ctx: &Ctx, elements: &[Shared]) -> Result<Vec<MacBits>> {
+    let bit = maker.keys.params.shares(Ring::of(1));
+    let own = maker.keys.twisted(Twist::MacBit, Wiped(elements[maker.keys.me].share.low_bit()));
+    let bits = maker.tinyot()?.chosen(ctx, own).await?;
+    let each: Vec<Shared> = elements.iter().map(|x| x.reduced(bit)).collect();
+    let all = |of: fn(&Shared) -> &Vector| Vector::concat(&each.iter().map(of).collect::<Vec<_>>());
+    let all = Shared { share: all(|shared| &shared.share), tag: all(|shared| &shared.tag) };
+    check_same(maker, ctx, &MacBits::concat_lanes(&bits.iter().collect::<Vec<_>>()), &all).await?;
+    Ok(bits)
+}
 
-    /// Runs steps 1 to 4, for bits that are claimed to be elements already.
-    async fn check_same(&self, ctx: &Ctx, bits: &MacBits, elements: &Shared) -> Result<()> {
-        let ends = self.keys.tinyot()?;
-        let (rows, len) = (self.keys.params.inner_bits() as usize, bits.len());
-        let masks = ends.random(ctx, rows).await?;
-        let own = Wiped(masks.own.to_vector(self.keys.params.shares(Ring::of(1))));
-        let mask_elements = sum(&self.keys.authenticate(ctx, &[Own::each(&own)]).await?[0]);
-        let chosen = Coins::toss(ctx, &self.keys.session).await?.bits((rows, len));
+/// Runs steps 1 to 4, for bits that are claimed to be elements already.
+async fn check_same(maker: Maker<'_>, ctx: &Ctx, bits: &MacBits, elements: &Shared) -> Result<()> {
+    let ends = maker.tinyot()?;
+    let (rows, len) = (maker.keys.params.inner_bits() as usize, bits.len());
+    let masks = ends.random(ctx, rows).await?;
+    let own = Wiped(masks.own.to_vector(maker.keys.params.shares(Ring::of(1))));
+    let mask_elements = sum(&maker.keys.voles().authenticate(ctx, &[Own::each(&own)]).await?[0]);
+    let chosen = Coins::toss(ctx, &maker.keys.session).await?.bits((rows, len));
 
-        let sums = elements.map(|x| x.sums_of_chosen(&chosen)).plus(&mask_elements);
-        let sums = self.open_elements(ctx, &Tagged::of(Ring::of(1), &sums)).await?;
-        let of_bits = bits.sums_of_chosen(&chosen).xor(&masks);
-        let opened = self.keys.one_check(async || ends.open(ctx, &of_bits).await).await?;
-        if !ctx.is_dry() && sums.low_bit().to_bools() != opened.to_bools() {
-            return Err(Error::Cheating { check: SAME });
-        }
-        Ok(())
+    let sums = elements.map(|x| x.sums_of_chosen(&chosen)).plus(&mask_elements);
+    let sums = maker.open_elements(ctx, &Tagged::of(Ring::of(1), &sums)).await?;
+    let of_bits = bits.sums_of_chosen(&chosen).xor(&masks);
+    let opened = maker.keys.one_check(async || ends.open(ctx, &of_bits).await).await?;
+    if !ctx.is_dry() && sums.low_bit().to_bools() != opened.to_bools() {
+        return Err(Error::Cheating { check: SAME });
     }
+    Ok(())
+}
 
-    /// Makes random bits that are also elements of Z_2.
-    pub(crate) async fn links(&self, ctx: &Ctx, len: usize) -> Result<(Tagged, SharedBits)> {
-        let bit = Ring::of(1);
-        let mut parts = vec![(self.nothing(ctx, bit), self.blank_bits(ctx.is_dry(), (1, 0)))];
-        for start in (0..len).step_by(BATCH) {
-            let bits = self.keys.tinyot()?.random(ctx, BATCH.min(len - start)).await?;
-            let elements = self.elements_of(ctx, &bits).await?;
-            parts.push((Tagged::of(bit, &elements), SharedBits::macs(bits)));
-        }
-        let bits: Vec<&SharedBits> = parts.iter().map(|(_, bits)| bits).collect();
-        Ok((
-            Tagged::concat(&parts.iter().map(|(elements, _)| elements).collect::<Vec<_>>()),
-            SharedBits::concat_lanes(&bits),
-        ))
+/// Makes random bits that are also elements of Z_2.
+pub(crate) async fn links(maker: Maker<'_>, ctx: &Ctx, len: usize) -> Result<(Tagged, SharedBits)> {
+    let bit = Ring::of(1);
+    let mut parts = vec![(maker.nothing(ctx, bit), maker.blank_bits(ctx.is_dry(), (1, 0)))];
+    for start in (0..len).step_by(BATCH) {
+        let bits = maker.tinyot()?.random(ctx, BATCH.min(len - start)).await?;
+        let elements = elements_of(maker, ctx, &bits).await?;
+        parts.push((Tagged::of(bit, &elements), SharedBits::macs(bits)));
     }
+    let bits: Vec<&SharedBits> = parts.iter().map(|(_, bits)| bits).collect();
+    Ok((
+        Tagged::concat(&parts.iter().map(|(elements, _)| elements).collect::<Vec<_>>()),
+        SharedBits::concat_lanes(&bits),
+    ))
+}
 
-    /// Makes random bits as elements, and in the form of the session's bits.
-    pub(crate) async fn make_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
-        if self.keys.params.bits_from_proofs(self.keys.parties) {
-            return self.dabits_by_proofs(ctx, ring, len).await;
-        }
-        let elements = self.bits_by_roots(ctx, ring, len).await?;
-        if !self.has_macs() {
-            return Ok((elements.clone(), self.low_bits(&elements)));
-        }
-        let links = self.links(ctx, len).await?;
-        let bits = self.lowest_with(ctx, &elements, links).await?;
-        Ok((elements, bits))
-    }
-
-    /// Makes random bits that one party knows.
-    pub(crate) async fn random_bits_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<SharedBits> {
-        Ok(SharedBits::macs(self.keys.tinyot()?.random_of(ctx, owner, len).await?))
-    }
-
-    /// Makes sharings of zero.
-    pub(crate) async fn zero_bits(&self, ctx: &Ctx, len: usize) -> Result<SharedBits> {
-        Ok(SharedBits::macs(self.keys.tinyot()?.zeros(ctx, len).await?))
-    }
-
-    /// Returns bits of one row as elements; they are masked by random bits in both forms, which must have no other use.
-    pub(crate) async fn bits_below_masks(
-        &self,
-        ctx: &Ctx,
-        x: &SharedBits,
-        (elements, bits): &(Tagged, SharedBits),
-    ) -> Result<Tagged> {
-        let opened = self.open_shared_bits(ctx, &x.xor(bits)).await?;
-        Ok(flip(self.online, elements, &opened))
-    }
+/// Returns bits of one row as elements; they are masked by random bits in both forms, which must have no other use.
+pub(crate) async fn bits_below_masks(
+    online: &Authenticated,
+    ctx: &Ctx,
+    x: &SharedBits,
+    (elements, bits): &(Tagged, SharedBits),
+) -> Result<Tagged> {
+    let opened = online.open_shared_bits(ctx, &x.xor(bits)).await?;
+    Ok(flip(online, elements, &opened))
 }
 
 #[cfg(test)]
@@ -145,10 +118,10 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let work = async |ctx: &Ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
-                let s = s.maker();
+                let maker = Maker::new(&s.online, &s.protocols.transfers);
                 for _ in 0..TIMES {
-                    let zeros = s.keys.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?.remove(0);
-                    s.elements_of(ctx, &zeros).await?;
+                    let zeros = maker.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?.remove(0);
+                    elements_of(maker, ctx, &zeros).await?;
                 }
                 Ok(())
             };

@@ -9,14 +9,14 @@
 use std::cell::RefCell;
 
 use quorate_authenticated::bits::TaggedBits;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::macs::MacBits;
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{SharedBits, Tagged};
 use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
 
-use crate::bucket::MOST;
-use crate::make::Maker;
+use crate::bits_as_elements::elements_of;
+use crate::bucket::{self, MOST};
+use crate::maker::Maker;
 
 /// x, y, and x AND y.
 type Triples = [SharedBits; 3];
@@ -62,9 +62,16 @@ impl Drop for Forgotten<'_> {
     }
 }
 
-impl Maker<'_> {
+/// The triples of bits of one party.
+#[derive(Clone, Copy)]
+pub(crate) struct BitTriples<'m> {
+    pub maker: Maker<'m>,
+    pub ahead: &'m RefCell<Ahead>,
+}
+
+impl BitTriples<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
-    pub(crate) async fn with_triples_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+    pub async fn with_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
         let _forgotten = Forgotten(self.ahead);
         let done = work().await?;
@@ -72,9 +79,9 @@ impl Maker<'_> {
     }
 
     /// Makes x, y, and x AND y, in the form of the session's bits.
-    pub(crate) async fn bit_triples(&self, ctx: &Ctx, len: usize) -> Result<Triples> {
-        if !self.has_macs() {
-            let elements = self.bit_triples_as_elements(ctx, len).await?;
+    pub async fn make(&self, ctx: &Ctx, len: usize) -> Result<Triples> {
+        if !self.maker.has_macs() {
+            let elements = as_elements(self.maker, ctx, len).await?;
             return Ok(elements.map(|elements| SharedBits::elements(TaggedBits { rows: 1, lanes: len, elements })));
         }
         let (mut parts, mut missing) = (Vec::new(), len);
@@ -91,7 +98,7 @@ impl Maker<'_> {
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
-        let none = self.blank_bits(ctx.is_dry(), (1, 0));
+        let none = self.maker.blank_bits(ctx.is_dry(), (1, 0));
         let all =
             |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part[i]).chain([&none]).collect::<Vec<_>>());
         Ok([0, 1, 2].map(all))
@@ -100,33 +107,33 @@ impl Maker<'_> {
     /// Makes the next batch: for all triples that are still to come, and at least those that are wanted now.
     async fn make_ahead(&self, ctx: &Ctx, wanted: usize) -> Result<()> {
         let count = self.ahead.borrow().left.max(wanted).min(MOST);
-        let batch = self.some_ands(ctx, count).await?.map(SharedBits::macs);
+        let batch = some_ands(self.maker, ctx, count).await?.map(SharedBits::macs);
         let mut ahead = self.ahead.borrow_mut();
         let Ahead { left, used, .. } = *ahead;
         *ahead = Ahead { batch: Some(batch), from: 0, left: left.saturating_sub(count), used };
         Ok(())
     }
+}
 
-    /// Makes x, y, and x AND y as elements of Z_2.
-    pub(crate) async fn bit_triples_as_elements(&self, ctx: &Ctx, len: usize) -> Result<[Tagged; 3]> {
-        let bit = Ring::of(1);
-        let mut parts = [0; 3].map(|_| vec![self.nothing(ctx, bit)]);
-        for start in (0..len).step_by(MOST) {
-            let count = MOST.min(len - start);
-            let ands = self.some_ands(ctx, count).await?;
-            let all = self.elements_of(ctx, &MacBits::concat_lanes(&ands.each_ref())).await?;
-            for (i, part) in parts.iter_mut().enumerate() {
-                part.push(Tagged::of(bit, &all.map(|x| x.slice(i * count..(i + 1) * count))));
-            }
+/// Makes x, y, and x AND y as elements of Z_2.
+pub(crate) async fn as_elements(maker: Maker<'_>, ctx: &Ctx, len: usize) -> Result<[Tagged; 3]> {
+    let bit = Ring::of(1);
+    let mut parts = [0; 3].map(|_| vec![maker.nothing(ctx, bit)]);
+    for start in (0..len).step_by(MOST) {
+        let count = MOST.min(len - start);
+        let ands = some_ands(maker, ctx, count).await?;
+        let all = elements_of(maker, ctx, &MacBits::concat_lanes(&ands.each_ref())).await?;
+        for (i, part) in parts.iter_mut().enumerate() {
+            part.push(Tagged::of(bit, &all.map(|x| x.slice(i * count..(i + 1) * count))));
         }
-        Ok(parts.map(|parts| Tagged::concat(&parts.iter().collect::<Vec<_>>())))
     }
+    Ok(parts.map(|parts| Tagged::concat(&parts.iter().collect::<Vec<_>>())))
+}
 
-    async fn some_ands(&self, ctx: &Ctx, count: usize) -> Result<[MacBits; 3]> {
-        let ands = self.keys.ands(ctx, &self.keys.tinyot()?, count).await?;
-        // If few ANDs are wanted, more are made.
-        Ok(if ands[0].len() == count { ands } else { ands.each_ref().map(|part| part.slice(0..count)) })
-    }
+async fn some_ands(maker: Maker<'_>, ctx: &Ctx, count: usize) -> Result<[MacBits; 3]> {
+    let ands = bucket::ands(ctx, &maker.tinyot()?, count).await?;
+    // If few ANDs are wanted, more are made.
+    Ok(if ands[0].len() == count { ands } else { ands.each_ref().map(|part| part.slice(0..count)) })
 }
 
 #[cfg(test)]
@@ -163,15 +170,16 @@ mod tests {
         {
             let make = async |ctx: &Ctx| {
                 let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
-                let s = s.maker();
+                let (maker, ahead) = (Maker::new(&s.online, &s.protocols.transfers), &s.protocols.ahead);
+                let triples = BitTriples { maker, ahead };
                 let draw = async || {
                     for len in drawn {
-                        assert_eq!(s.bit_triples(ctx, len).await?[0].shape(), (1, len));
+                        assert_eq!(triples.make(ctx, len).await?[0].shape(), (1, len));
                     }
                     Ok(())
                 };
-                let done = s.with_triples_ahead(counted, draw).await;
-                assert!(s.ahead.borrow().batch.is_none() && s.ahead.borrow().left == 0);
+                let done = triples.with_ahead(counted, draw).await;
+                assert!(ahead.borrow().batch.is_none() && ahead.borrow().left == 0);
                 Ok(done)
             };
             let (done, costs) = dry::together(&[0; 2], Phase::Offline, make).unwrap().remove(0);

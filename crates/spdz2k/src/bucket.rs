@@ -22,7 +22,6 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;
 
 use crate::coins::Coins;
-use crate::keys::Keys;
 use crate::leaky::Leaky;
 use crate::tinyot::TinyOt;
 
@@ -106,28 +105,26 @@ fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     Some(to)
 }
 
-impl Keys<'_> {
-    /// Makes at least `len` ANDs: x, y and x y.
-    pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
-        let sizes = Sizes::of(len, self.params.inner_bits());
-        let (count, all) = (sizes.count, sizes.all());
-        let drawn = Leaky::draw(ctx, ends, all).await?;
-        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, drawn).await).await?.bits;
-        let [x_at, y_at, z_at] = [0, all, 2 * all];
-        let order = Coins::toss(ctx, &self.session).await?.permutation(all).unwrap_or_else(|| vec![0; all]);
-        let (first, others) = order.split_at(count);
-        let [mut x, y, mut z] = [x_at, y_at, z_at].map(|start| leaky.gathered(start, first));
-        let mut differences = leaky.gathered(y_at, others);
-        differences.add_to_each(&y);
-        let opened: Bits = self.one_check(async || ends.open(ctx, &differences).await).await?;
-        for (places, start) in others.chunks(count).zip((0..).step_by(count)) {
-            let opened = opened.slice_lanes(start..start + places.len());
-            x.add_gathered((&leaky, x_at), places, None);
-            z.add_gathered((&leaky, z_at), places, None);
-            z.add_gathered((&leaky, x_at), places, Some(&opened));
-        }
-        Ok([x, y, z])
+/// Makes at least `len` ANDs: x, y and x y.
+pub(crate) async fn ands(ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
+    let sizes = Sizes::of(len, ends.keys.params.inner_bits());
+    let (count, all) = (sizes.count, sizes.all());
+    let drawn = Leaky::draw(ctx, ends, all).await?;
+    let leaky = ends.keys.one_check(async || drawn.ands(ctx, ends).await).await?.bits;
+    let [x_at, y_at, z_at] = [0, all, 2 * all];
+    let order = Coins::toss(ctx, &ends.keys.session).await?.permutation(all).unwrap_or_else(|| vec![0; all]);
+    let (first, others) = order.split_at(count);
+    let [mut x, y, mut z] = [x_at, y_at, z_at].map(|start| leaky.gathered(start, first));
+    let mut differences = leaky.gathered(y_at, others);
+    differences.add_to_each(&y);
+    let opened: Bits = ends.keys.one_check(async || ends.open(ctx, &differences).await).await?;
+    for (places, start) in others.chunks(count).zip((0..).step_by(count)) {
+        let opened = opened.slice_lanes(start..start + places.len());
+        x.add_gathered((&leaky, x_at), places, None);
+        z.add_gathered((&leaky, z_at), places, None);
+        z.add_gathered((&leaky, x_at), places, Some(&opened));
     }
+    Ok([x, y, z])
 }
 
 #[cfg(test)]
@@ -150,10 +147,9 @@ pub(crate) mod tests {
                 let done = run.phase(Phase::Offline, async |ctx| {
                     let coins = Seed::from_bytes([party_seed(ctx.me()); 32]);
                     let s = Spdz2k::set_up(ctx, Params::new(32, true)?, Some(&coins)).await?;
-                    let keys = s.keys();
-                    let ends = keys.tinyot()?;
+                    let ends = TinyOt::new(s.keys().ots())?;
                     let random = ends.random(ctx, 60).await?.own.to_bools();
-                    Ok((random, keys.ands(ctx, &ends, 60).await?[1].own.to_bools()))
+                    Ok((random, ands(ctx, &ends, 60).await?[1].own.to_bools()))
                 });
                 run.finish();
                 done.unwrap()

@@ -27,7 +27,9 @@ use quorate_ring::Ring;
 use crate::bucket::Sizes;
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::leaky_triple;
 use crate::triple::{self, Triples};
+use crate::word_openings::Words;
 
 /// The largest number of buckets of one batch: about 200 bytes of each of their triples are kept, 200 MB in all for k =
 /// s = 64.
@@ -44,59 +46,57 @@ pub(crate) fn leaky(len: usize, security_bits: u32) -> usize {
     count * size
 }
 
-impl Keys<'_> {
-    /// Makes triples over Z_2^k.
-    pub(crate) async fn triples_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let mut parts = Vec::new();
-        for start in (0..len).step_by(MOST) {
-            parts.push(self.batch_in_buckets(ctx, ring, MOST.min(len - start)).await?);
-        }
-        Ok(Triples::joined(&parts))
+/// Makes triples over Z_2^k.
+pub(crate) async fn make(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+    let mut parts = Vec::new();
+    for start in (0..len).step_by(MOST) {
+        parts.push(batch(keys, ctx, ring, MOST.min(len - start)).await?);
     }
+    Ok(Triples::joined(&parts))
+}
 
-    async fn batch_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, self.params.inner_bits());
-        let all = count * size;
-        let mut parts = Vec::new();
-        for start in (0..all).step_by(triple::BATCH) {
-            parts.push(self.leaky_triples(ctx, ring, triple::BATCH.min(all - start)).await?);
-        }
-        let leaky = Triples::joined(&parts);
-        drop(parts);
-        let made = self.combined(ctx, ring, &leaky, (count, size)).await?;
-        Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))
+async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+    let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, keys.params.inner_bits());
+    let all = count * size;
+    let mut parts = Vec::new();
+    for start in (0..all).step_by(triple::BATCH) {
+        parts.push(leaky_triple::make(keys, ctx, ring, triple::BATCH.min(all - start)).await?);
     }
+    let leaky = Triples::joined(&parts);
+    drop(parts);
+    let made = combined(keys.words(), ctx, ring, &leaky, (count, size)).await?;
+    Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))
+}
 
-    /// Runs steps 2 to 4.
-    pub(crate) async fn combined(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        leaky: &Triples,
-        (count, size): (usize, usize),
-    ) -> Result<Triples> {
-        let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
-        let member = |part: &Shared, j: usize| {
-            part.map(|vector| match &order {
-                Some(order) => vector.gather(&order[j * count..(j + 1) * count]),
-                None => vector.slice(0..count),
-            })
-        };
-        let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
-        let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
-        let differences = self.twisted_share(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
-        let opened = self.open_words(ctx, &differences).await?;
-        self.check_words(ctx, &[&opened], DIFFERENCES).await?;
-        // The check binds the lower k bits of a word. The bits above could be lies, so they do not enter.
-        let differences = opened.value.convert(ring).convert(a.share.ring());
-        for j in 1..size {
-            let [other_b, other_c] = [&leaky.b, &leaky.c].map(|part| member(part, j));
-            let difference = differences.slice((j - 1) * count..j * count);
-            c = c.plus(&other_c).plus(&other_b.times(&difference));
-            b = b.plus(&other_b);
-        }
-        Ok(Triples { a, b, c })
+/// Runs steps 2 to 4.
+pub(crate) async fn combined(
+    words: Words<'_>,
+    ctx: &Ctx,
+    ring: Ring,
+    leaky: &Triples,
+    (count, size): (usize, usize),
+) -> Result<Triples> {
+    let order = Coins::toss(ctx, &words.keys.session).await?.permutation(count * size);
+    let member = |part: &Shared, j: usize| {
+        part.map(|vector| match &order {
+            Some(order) => vector.gather(&order[j * count..(j + 1) * count]),
+            None => vector.slice(0..count),
+        })
+    };
+    let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
+    let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
+    let differences = words.keys.twisted_share(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
+    let opened = words.open(ctx, &differences).await?;
+    words.check(ctx, &[&opened], DIFFERENCES).await?;
+    // The check binds the lower k bits of a word. The bits above could be lies, so they do not enter.
+    let differences = opened.value.convert(ring).convert(a.share.ring());
+    for j in 1..size {
+        let [other_b, other_c] = [&leaky.b, &leaky.c].map(|part| member(part, j));
+        let difference = differences.slice((j - 1) * count..j * count);
+        c = c.plus(&other_c).plus(&other_b.times(&difference));
+        b = b.plus(&other_b);
     }
+    Ok(Triples { a, b, c })
 }
 
 #[cfg(test)]

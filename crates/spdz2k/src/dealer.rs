@@ -5,12 +5,12 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::{Choice, Choices};
 
-use crate::family;
+use crate::options;
 use crate::params::Params;
 use crate::party::Spdz2k;
 
 /// The family's options.
-pub(crate) const OPTIONS: &[Choice] = &family::OPTIONS;
+pub(crate) const OPTIONS: &[Choice] = &options::OPTIONS;
 
 /// A dealer of correlations. No value of it exists.
 pub(crate) enum Dealer {}

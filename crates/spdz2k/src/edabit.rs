@@ -22,94 +22,18 @@
 use std::ops::Range;
 
 use quorate_authenticated::bits::TaggedBits;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::stock::{Kind, Material};
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Material, SharedBits, Tagged};
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
-use crate::make::Maker;
-use crate::privateedabit::Sizes;
-
-/// The number of bits that are made together.
-pub(crate) const BATCH: usize = 1 << 17;
-
-/// The demand: numbers of w bits over Z_2^k, and what goes with them.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted {
-    pub width: u32,
-    pub ring: Ring,
-    /// The range of bits that are also wanted as numbers of their own.
-    pub part: Option<[u32; 2]>,
-    /// The number of the lowest pairs of neighbouring bits whose products are wanted.
-    pub pairs: usize,
-}
-
-impl Wanted {
-    /// Returns a demand for numbers and their bits.
-    fn new(width: u32, ring: Ring) -> Wanted {
-        Wanted { width, ring, part: None, pairs: 0 }
-    }
-
-    /// Returns a demand for edaBits; they are also shifted right by `cut` if that is not 0.
-    fn edabits(width: u32, ring: Ring, cut: u32) -> Wanted {
-        Wanted { part: (cut > 0).then_some([cut, width]), ..Wanted::new(width, ring) }
-    }
-
-    /// Returns a demand for truncation masks.
-    fn trunc_masks(ring: Ring, cut: u32) -> Wanted {
-        Wanted { part: Some([cut, ring.bits() - 1]), ..Wanted::new(ring.bits(), ring) }
-    }
-
-    /// Returns a demand for comparison masks.
-    fn comparison_masks(ring: Ring, pairs: usize) -> Wanted {
-        Wanted { pairs, ..Wanted::new(ring.bits(), ring) }
-    }
-
-    /// Returns the demand of a kind that is made from numbers.
-    pub(crate) fn of(kind: &Kind) -> Option<Wanted> {
-        match *kind {
-            Kind::EdaBit { bits, ring, cut } => Some(Wanted::edabits(bits, Ring::of(ring), cut)),
-            Kind::ComparisonMask { bits, pairs } => Some(Wanted::comparison_masks(Ring::of(bits), pairs as usize)),
-            Kind::TruncMask { bits, cut } => Some(Wanted::trunc_masks(Ring::of(bits), cut)),
-            _ => None,
-        }
-    }
-
-    /// Returns the positions into which carries are wanted as elements.
-    fn carries(&self) -> Vec<u32> {
-        match self.part {
-            Some(part) => part.to_vec(),
-            None => {
-                if self.ring.bits() > self.width {
-                    vec![self.width]
-                } else {
-                    vec![]
-                }
-            }
-        }
-    }
-
-    /// Returns the number of ANDs of an addition; the carry out of the top counts only where it is wanted.
-    fn ands(&self) -> usize {
-        if self.carries().contains(&self.width) { self.width as usize } else { self.width as usize - 1 }
-    }
-}
-
-/// The number of numbers that are made together; and the sizes, if they are made by cut and choose.
-pub(crate) struct Batch {
-    pub lanes: usize,
-    pub chosen: Option<Sizes>,
-}
-
-/// A number of one party in each lane, as elements, and its bits in the form of the session's bits.
-pub(crate) struct Own {
-    pub value: Tagged,
-    /// The part that is wanted.
-    pub part: Option<Tagged>,
-    pub bits: SharedBits,
-}
+use crate::bits_as_elements::{bits_below_masks, macs_of};
+use crate::bittriple::BitTriples;
+use crate::maker::Maker;
+use crate::numbers::{Batch, Own, Wanted};
+use crate::proved::own_bits;
+use crate::random_bits;
+use crate::short_numbers::chosen_parts;
 
 /// The sums of the numbers of all parties.
 struct Summed {
@@ -129,52 +53,38 @@ struct Sum {
     products: Option<SharedBits>,
 }
 
-impl Maker<'_> {
-    /// Returns the number of triples of bits with MACs that one correlation of a kind takes.
-    pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
-        match kind {
-            Kind::BitTriple => 1,
-            _ => Wanted::of(kind).map_or(0, |wanted| (self.keys.parties - 1) * wanted.ands() + wanted.pairs),
-        }
-    }
+/// What adds the parties' numbers up: a party that makes correlations, and triples of bits for its ANDs.
+pub(crate) struct Adder<'m> {
+    pub maker: Maker<'m>,
+    pub triples: BitTriples<'m>,
+}
 
+impl Adder<'_> {
     /// Makes random elements of Z_2^width over a ring with their bits; also shifted right by `cut` if that is not 0.
-    pub(crate) async fn make_edabits(
-        &self,
-        ctx: &Ctx,
-        (width, ring): (u32, Ring),
-        cut: u32,
-        len: usize,
-    ) -> Result<Material> {
+    pub async fn edabits(&self, ctx: &Ctx, (width, ring): (u32, Ring), cut: u32, len: usize) -> Result<Material> {
         let wanted = Wanted::edabits(width, ring, cut);
         let mut parts = vec![Material {
-            vectors: vec![self.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
-            bits: vec![self.blank_bits(ctx.is_dry(), (width as usize, 0))],
+            vectors: vec![self.maker.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
+            bits: vec![self.maker.blank_bits(ctx.is_dry(), (width as usize, 0))],
         }];
-        for batch in self.batches(&wanted, len) {
+        for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
-            self.check_made(ctx).await?;
+            self.maker.check_made(ctx).await?;
             parts.push(Material { vectors: [value].into_iter().chain(part).collect(), bits: vec![bits] });
         }
         Ok(joined(&parts))
     }
 
     /// Makes random elements of Z_2^k with their bits, and the products of the lowest pairs of neighbouring bits.
-    pub(crate) async fn make_comparison_masks(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        pairs: usize,
-        len: usize,
-    ) -> Result<Material> {
+    pub async fn comparison_masks(&self, ctx: &Ctx, ring: Ring, pairs: usize, len: usize) -> Result<Material> {
         let (k, dry) = (ring.bits(), ctx.is_dry());
         let wanted = Wanted::comparison_masks(ring, pairs);
-        let blank = |rows: usize| self.blank_bits(dry, (rows, 0));
-        let vectors = vec![self.blank(dry, (ring, 0))];
+        let blank = |rows: usize| self.maker.blank_bits(dry, (rows, 0));
+        let vectors = vec![self.maker.blank(dry, (ring, 0))];
         let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
-        for batch in self.batches(&wanted, len) {
+        for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
-            self.check_made(ctx).await?;
+            self.maker.check_made(ctx).await?;
             parts.push(Material { vectors: vec![value], bits: [bits].into_iter().chain(products).collect() });
         }
         Ok(joined(&parts))
@@ -182,37 +92,23 @@ impl Maker<'_> {
 
     /// Makes random elements r of Z_2^k. With them come their lower k - 1 bits shifted right by `cut`, and their top
     /// bits modulo 2^(cut+1).
-    pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
+    pub async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
-        let blank = |ring| self.blank(ctx.is_dry(), (ring, 0));
+        let blank = |ring| self.maker.blank(ctx.is_dry(), (ring, 0));
         let mut parts = vec![Material { vectors: vec![blank(ring), blank(ring), blank(top_ring)], bits: vec![] }];
-        for batch in self.batches(&wanted, len) {
+        for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
-            self.check_made(ctx).await?;
+            self.maker.check_made(ctx).await?;
             parts.push(Material { vectors: [value].into_iter().chain(part).chain([top]).collect(), bits: vec![] });
         }
         Ok(joined(&parts))
     }
 
-    /// Returns the batches. If the first one is proven, all are: batches of proven numbers are larger than those by cut
-    /// and choose.
-    pub(crate) fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = Batch> + use<'_> {
-        let wanted = *wanted;
-        let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
-        let chosen = of_bits(wanted.ring.bits());
-        let chooses = self.cut_and_choose(&wanted, chosen.min(len)).is_some();
-        let most = if chooses { chosen } else { of_bits(wanted.width) };
-        (0..len).step_by(most).map(move |start| {
-            let lanes = most.min(len - start);
-            Batch { lanes, chosen: if chooses { self.cut_and_choose(&wanted, lanes) } else { None } }
-        })
-    }
-
     /// Runs all steps but the check.
     async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, Batch { lanes, chosen }: Batch) -> Result<Summed> {
         let own = match chosen {
-            Some(sizes) => self.chosen_parts(ctx, wanted, sizes).await?,
+            Some(sizes) => chosen_parts(self.maker, ctx, wanted, sizes).await?,
             None => self.proven_numbers(ctx, wanted, lanes).await?,
         };
         let all = |of: fn(&Own) -> Option<&Tagged>| {
@@ -229,7 +125,7 @@ impl Maker<'_> {
             None => sum,
         };
         let top = carries.last().filter(|_| wanted.ring.bits() > wanted.width);
-        let value = beyond(value.unwrap_or_else(|| self.nothing(ctx, wanted.ring)), wanted.width, top);
+        let value = beyond(value.unwrap_or_else(|| self.maker.nothing(ctx, wanted.ring)), wanted.width, top);
         let part = part
             .zip(wanted.part)
             .map(|(part, [from, to])| beyond(part.zip(&carries[0], Vector::add_assign), to - from, carries.last()));
@@ -239,7 +135,7 @@ impl Maker<'_> {
     /// Step 1: makes proven numbers, by owner.
     async fn proven_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Vec<Own>> {
         let &Wanted { width, ring, part, .. } = wanted;
-        let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
+        let own = own_bits(self.maker.keys.voles(), ctx, ring, width as usize * lanes).await?;
         let numbers = self.bits_by_owner(ctx, &own, (width as usize, lanes)).await?;
         let weighed = |own: &Tagged, [from, to]: [u32; 2]| {
             let rows = Linear::Slice(from as usize * lanes..to as usize * lanes);
@@ -254,12 +150,12 @@ impl Maker<'_> {
 
     /// Returns the proven bits of every party, in rows, in the form of the session's bits.
     async fn bits_by_owner(&self, ctx: &Ctx, own: &[Shared], shape: (usize, usize)) -> Result<Vec<SharedBits>> {
-        if self.has_macs() {
-            let bits = self.macs_of(ctx, own).await?;
+        if self.maker.has_macs() {
+            let bits = macs_of(self.maker, ctx, own).await?;
             return Ok(bits.into_iter().map(|bits| SharedBits::macs(bits.in_rows(shape))).collect());
         }
         let (rows, lanes) = shape;
-        let shares = self.keys.params.shares(Ring::of(1));
+        let shares = self.maker.keys.params.shares(Ring::of(1));
         let as_bits =
             |own: &Shared| TaggedBits { rows, lanes, elements: Tagged::of(Ring::of(1), &own.reduced(shares)) };
         Ok(own.iter().map(|own| SharedBits::elements(as_bits(own))).collect())
@@ -269,24 +165,24 @@ impl Maker<'_> {
     async fn add_bits(&self, ctx: &Ctx, numbers: &[&SharedBits], wanted: &Wanted) -> Result<Sum> {
         let (width, lanes) = numbers[0].shape();
         let (adders, ands, carries_to) = (numbers.len() - 1, wanted.ands(), wanted.carries());
-        let made = self.bit_triples(ctx, (adders * ands + wanted.pairs) * lanes).await?;
+        let made = self.triples.make(ctx, (adders * ands + wanted.pairs) * lanes).await?;
         let triples = |rows: Range<usize>| {
             let lanes = LinearBits::Lanes(rows.start * lanes..rows.end * lanes);
             made.each_ref().map(|part| part.linear(&lanes))
         };
         // One row for each addition.
-        let mut carry = self.blank_bits(ctx.is_dry(), (adders, lanes));
+        let mut carry = self.maker.blank_bits(ctx.is_dry(), (adders, lanes));
         let (mut sums, mut carries) = (Vec::new(), Vec::new());
         for i in 0..width {
             if carries_to.contains(&(i as u32)) {
                 carries.push(carry.linear(&LinearBits::SideBySide));
             }
-            let ([x, y], sum) = self.operands(numbers, &carry, i);
+            let ([x, y], sum) = operands(numbers, &carry, i);
             sums.push(sum);
             if i < ands {
                 // The carry out is x where x = y, and the carry in elsewhere.
                 let both = [&x.xor(&y), &x.xor(&carry)];
-                carry = x.xor(&self.multiply_bits_with(ctx, both, triples(adders * i..adders * (i + 1))).await?);
+                carry = x.xor(&self.maker.multiply_bits_with(ctx, both, triples(adders * i..adders * (i + 1))).await?);
             }
         }
         if ands == width {
@@ -303,18 +199,6 @@ impl Maker<'_> {
         Ok(Sum { bits, carries, products })
     }
 
-    /// Returns the operands of all additions at one position, a row for each, and the bit of the last sum.
-    fn operands(&self, numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBits; 2], SharedBits) {
-        let others: Vec<SharedBits> = numbers[1..].iter().map(|number| number.row(i)).collect();
-        let (mut sum, mut sums) = (numbers[0].row(i), Vec::new());
-        for (adder, other) in others.iter().enumerate() {
-            let next = sum.xor(other).xor(&carry.row(adder));
-            sums.push(std::mem::replace(&mut sum, next));
-        }
-        let rows = |all: &[SharedBits]| SharedBits::concat_rows(&all.iter().collect::<Vec<_>>());
-        ([rows(&sums), rows(&others)], sum)
-    }
-
     /// Step 4: returns, by position, the sums of the carries of all additions.
     async fn carries_as_elements(
         &self,
@@ -326,7 +210,7 @@ impl Maker<'_> {
             return Ok(vec![]);
         }
         let all = SharedBits::concat_lanes(&carries.iter().collect::<Vec<_>>());
-        let (elements, adders) = (self.bits_to_elements(ctx, &all, ring).await?, self.keys.parties - 1);
+        let (elements, adders) = (self.bits_to_elements(ctx, &all, ring).await?, self.maker.keys.parties - 1);
         let each = |i: usize| elements.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
         let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
         Ok((0..carries.len()).map(|i| sum(i * adders)).collect())
@@ -344,14 +228,26 @@ impl Maker<'_> {
             let positions: Vec<u32> = (0..pairs as u32).map(|i| 2 * i + first).collect();
             bits.linear(&LinearBits::GatherRows(&positions))
         });
-        self.multiply_bits_with(ctx, [&lower, &upper], triples).await
+        self.maker.multiply_bits_with(ctx, [&lower, &upper], triples).await
     }
 
     /// Runs step 4 for bits of one row.
     async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
-        let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
-        self.bits_below_masks(ctx, x, &dabits).await
+        let dabits = random_bits::dabits(self.maker, ctx, ring, x.shape().1).await?;
+        bits_below_masks(self.maker.online, ctx, x, &dabits).await
     }
+}
+
+/// Returns the operands of all additions at one position, a row for each, and the bit of the last sum.
+fn operands(numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBits; 2], SharedBits) {
+    let others: Vec<SharedBits> = numbers[1..].iter().map(|number| number.row(i)).collect();
+    let (mut sum, mut sums) = (numbers[0].row(i), Vec::new());
+    for (adder, other) in others.iter().enumerate() {
+        let next = sum.xor(other).xor(&carry.row(adder));
+        sums.push(std::mem::replace(&mut sum, next));
+    }
+    let rows = |all: &[SharedBits]| SharedBits::concat_rows(&all.iter().collect::<Vec<_>>());
+    ([rows(&sums), rows(&others)], sum)
 }
 
 /// Joins parts of one layout, one after the other.
@@ -361,41 +257,5 @@ fn joined(parts: &[Material]) -> Material {
     Material {
         vectors: (0..parts[0].vectors.len()).map(vector).collect(),
         bits: (0..parts[0].bits.len()).map(bits).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::params::Params;
-    use crate::party::Spdz2k;
-
-    /// No batch exceeds the bound, whatever the number: short numbers are proven, and with cut and choose a batch of
-    /// them would be too large.
-    #[test]
-    fn no_batch_is_larger_than_it_may_be() {
-        let s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
-        let s = s.maker();
-        let wanted = |width: u32, cut: u32| Wanted::edabits(width, Ring::of(64), cut);
-        for wanted in (1..=64).map(|width| wanted(width, 0)).chain((4..=64).map(|width| wanted(width, 3))) {
-            for len in [1, 100, 2048, 2049, 16_384, 40_000] {
-                let batches: Vec<Batch> = s.batches(&wanted, len).collect();
-                assert_eq!(batches.iter().map(|batch| batch.lanes).sum::<usize>(), len);
-                let bits = |batch: &Batch| match batch.chosen {
-                    Some(sizes) => {
-                        assert_eq!(sizes.count, wanted.numbers() * batch.lanes);
-                        64
-                    }
-                    None => wanted.width as usize,
-                };
-                assert!(batches.iter().all(|batch| batch.lanes * bits(batch) <= BATCH), "{} bits, {len}", wanted.width);
-            }
-        }
-        // Here a larger batch would be made by cut and choose, not proven.
-        for width in [8, 9] {
-            let wanted = wanted(width, 0);
-            assert!(s.batches(&wanted, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");
-            assert!(s.cut_and_choose(&wanted, 2048).is_none() && s.cut_and_choose(&wanted, BATCH / 9).is_some());
-        }
     }
 }

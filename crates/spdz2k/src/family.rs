@@ -1,76 +1,17 @@
-//! The family's description and options for users, and its implementation of `Family` for sessions.
+//! The family's description for users, and its implementation of `Family` for sessions.
 
 use std::collections::BTreeMap;
 
-use quorate_authenticated::options::{ALLOW_WEAK, MAC};
 use quorate_authenticated::{Authenticated, Kind};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
+use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 
 use crate::dealer::{self, Dealer};
 use crate::make::Protocols;
-use crate::params::Params;
+use crate::options::{MATRICES, TRIPLES, params};
 use crate::party::Spdz2k;
-
-/// The form of shared bits.
-const BITS: Choice = Choice {
-    name: "bits",
-    values: &["auto", "elements", "paper"],
-    help: "how bits are shared: with MACs of their own (auto), as elements mod 2 (elements), or as elements mod 2, \
-           with the paper's protocols (paper)",
-};
-
-/// How random bits are made.
-const RANDOM_BITS: Choice = Choice {
-    name: "random_bits",
-    values: &["dabit", "sqrt"],
-    help: "how random bits are made: from bits that each of two parties proves (dabit; with bits=auto and triples=t3 \
-           only, otherwise sqrt is used), or by square roots, as in the paper (sqrt)",
-};
-
-/// How multiplication triples are made.
-const TRIPLES: Choice = Choice {
-    name: "triples",
-    values: &["t3", "bucket", "twokeys"],
-    help: "how multiplication triples are made: by this project's cheapest protocol (t3), by published protocols only, \
-           with at least four times the bytes (bucket), or by this project's protocol with the shorter proof, with 1.5 \
-           times the bytes (twokeys)",
-};
-
-/// How matrices are multiplied if a party knows one of them.
-const MATRICES: Choice = Choice {
-    name: "matrices",
-    values: &["elementwise", "experimental"],
-    help: "how matrices are multiplied if a party knows one of them: element by element (elementwise), or by matrix \
-           triples where they send less, which only one reader other than their authors has tried to attack \
-           (experimental)",
-};
-
-/// The options of the protocols.
-pub(crate) const OPTIONS: [Choice; 6] = [BITS, RANDOM_BITS, TRIPLES, MATRICES, MAC, ALLOW_WEAK];
-
-fn params(choices: &Choices) -> Result<Params> {
-    let mut params = Params::of(quorate_authenticated::Params::chosen(choices)?);
-    if choices.of(&RANDOM_BITS) == "sqrt" {
-        params = params.with_bits_by_roots();
-    }
-    let params = match choices.of(&BITS) {
-        "elements" => params.with_bits_as_elements(),
-        "paper" => params.as_in_the_paper(),
-        _ => params,
-    };
-    let params = match choices.of(&TRIPLES) {
-        "bucket" => params.with_triples_in_buckets(),
-        "twokeys" => params.with_triples_under_two_keys(),
-        _ => params,
-    };
-    match choices.of(&MATRICES) {
-        "experimental" => params.with_matrix_triples(),
-        _ => Ok(params),
-    }
-}
 
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
 #[inline(never)]
@@ -171,10 +112,10 @@ impl MakesAhead for Spdz2k {
     const IN_TURNS: bool = true;
 
     fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) -> u64 {
-        let maker = self.maker();
+        let memory = self.memory();
         let taken = |totals: &BTreeMap<Kind, usize>| {
             let stock = totals.iter().map(|(kind, &len)| self.stock_bytes(kind, len)).sum::<u64>();
-            stock.saturating_add(maker.bytes_of_making(totals))
+            stock.saturating_add(memory.bytes_of_making(totals))
         };
         let turns = demand.in_turns(|totals| taken(totals) <= bytes);
         let largest = turns.iter().map(|turn| taken(turn.totals())).max().unwrap_or_default();
@@ -225,7 +166,7 @@ impl Footprint for Spdz2k {
     }
 
     fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        self.maker().bytes_of_making(demand.totals())
+        self.memory().bytes_of_making(demand.totals())
     }
 }
 
@@ -236,6 +177,7 @@ mod tests {
     use quorate_engine::{Error, Phase, dry};
 
     use super::*;
+    use crate::params::Params;
 
     #[test]
     fn transfers_under_keys_of_no_use_are_dropped() {

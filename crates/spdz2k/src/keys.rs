@@ -3,14 +3,19 @@
 use std::ops::Deref;
 
 use quorate_adversary::{Adversary, Twist};
-use quorate_authenticated::Keys as Online;
+use quorate_authenticated::keys::Keys as Online;
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_ot::vole::{Digits, Key, Vole};
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
 
+use crate::authenticate::Voles;
+use crate::division::Division;
 use crate::params::Params;
+use crate::sacrifice::Sacrifice;
+use crate::transfers::Ots;
+use crate::word_openings::Words;
 
 const SEED_BYTES: usize = 32;
 
@@ -130,14 +135,30 @@ impl Transfers {
 }
 
 impl<'k> Keys<'k> {
-    pub(crate) fn vole(&self, peer: usize) -> Result<&'k Vole> {
-        self.in_use()?;
-        self.transfers.voles.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    /// Returns what openings of words need.
+    pub(crate) fn words(self) -> Words<'k> {
+        Words { keys: self.online }
     }
 
-    pub(crate) fn ot(&self, peer: usize) -> Result<&'k Ot> {
-        self.in_use()?;
-        self.transfers.ots.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    /// Returns what the sacrifice needs.
+    pub(crate) fn sacrifice(self) -> Sacrifice<'k> {
+        Sacrifice { words: self.words() }
+    }
+
+    /// Returns what the division needs.
+    pub(crate) fn division(self) -> Division<'k> {
+        Division { words: self.words() }
+    }
+
+    /// Returns what authentication needs.
+    pub(crate) fn voles(self) -> Voles<'k> {
+        let Transfers { digits, voles, .. } = self.transfers;
+        Voles { keys: self.online, params: self.params, digits: *digits, voles }
+    }
+
+    /// Returns what oblivious transfers need.
+    pub(crate) fn ots(self) -> Ots<'k> {
+        Ots { keys: self.online, ots: &self.transfers.ots }
     }
 }
 
@@ -174,7 +195,6 @@ async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
 }
 
 const SHORT: Error = Error::Bug { what: "a seed of a wrong length" };
-const NO_PEER: Error = Error::Bug { what: "a party is no peer of its own" };
 
 /// Refuses fewer than two parties, and a party that does not exist.
 pub(crate) fn check_place(parties: usize, me: usize) -> Result<()> {

@@ -37,7 +37,6 @@ use quorate_ring::meter::{Kernel, charge};
 use zeroize::Zeroizing;
 
 use crate::coins::Coins;
-use crate::keys::Keys;
 use crate::tinyot::TinyOt;
 
 const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
@@ -67,18 +66,16 @@ impl Leaky {
         let rho = Some(bits.slice(3 * count..3 * count + FACTOR));
         Ok(Leaky { bits, count, rho })
     }
-}
 
-impl Keys<'_> {
     /// Makes leaky ANDs from random bits.
-    pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Leaky) -> Result<Leaky> {
-        let Leaky { mut bits, count, rho } = drawn;
+    pub async fn ands(self, ctx: &Ctx, ends: &TinyOt<'_>) -> Result<Leaky> {
+        let Leaky { mut bits, count, rho } = self;
         // C is computed anew in both steps, and not kept.
         let c = |i: usize| lifted(&bits, count + i, ends.delta());
         let more = |i: usize| lifted(&bits, 2 * count + i, ends.delta());
-        let mut sum = self.times_bits(ctx, ends, (&bits, count), c, more).await?;
+        let mut sum = times_bits(ctx, ends, (&bits, count), c, more).await?;
         let own = if ctx.is_dry() { Bits::shape(1, count) } else { sum.to_bits(1) };
-        let own = self.twisted(Twist::Flip, own);
+        let own = ends.keys.twisted(Twist::Flip, own);
         let outgoing: Vec<_> = ends.peers.iter().map(|&peer| (peer, &own)).collect();
         let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (1, count))).collect();
         let told = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
@@ -89,86 +86,85 @@ impl Keys<'_> {
             xor_chosen(&mut sum, &flips, ends.delta());
         }
         match &rho {
-            None => self.compare_sums(ctx, ends, &sum).await?,
-            Some(rho) => self.add_up_to_nothing(ctx, ends, &sum, rho).await?,
+            None => compare_sums(ctx, ends, &sum).await?,
+            Some(rho) => add_up_to_nothing(ctx, ends, &sum, rho).await?,
         }
         bits.flip(2 * count, &flips, (ends.first, ends.delta()));
         Ok(Leaky { bits, count, rho })
     }
+}
 
-    /// Returns shares of x c for the first bits; c is the sum of all parties' parts. `more` of this party is added.
-    async fn times_bits(
-        &self,
-        ctx: &Ctx,
-        ends: &TinyOt<'_>,
-        (x, len): (&MacBits, usize),
-        c: impl Fn(usize) -> u128,
-        more: impl Fn(usize) -> u128,
-    ) -> Result<Blocks> {
-        let instance = ctx.randomness().instance();
-        let base = Tccr::new(&self.session);
-        // Each pair of sender and receiver has a key of its own: Delta and tweaks are the same for all.
-        let hashing = |[from, to]: [usize; 2], part: usize| {
-            base.segment((from as u128) << 64 | to as u128).segment(instance).segment(part as u128)
+/// Returns shares of x c for the first bits; c is the sum of all parties' parts. `more` of this party is added.
+async fn times_bits(
+    ctx: &Ctx,
+    ends: &TinyOt<'_>,
+    (x, len): (&MacBits, usize),
+    c: impl Fn(usize) -> u128,
+    more: impl Fn(usize) -> u128,
+) -> Result<Blocks> {
+    let instance = ctx.randomness().instance();
+    let base = Tccr::new(&ends.keys.session);
+    // Each pair of sender and receiver has a key of its own: Delta and tweaks are the same for all.
+    let hashing = |[from, to]: [usize; 2], part: usize| {
+        base.segment((from as u128) << 64 | to as u128).segment(instance).segment(part as u128)
+    };
+    if ctx.is_dry() {
+        charge(Kernel::Draw, 6 * BLOCK_BYTES * len * ends.peers.len());
+    }
+    // Step 1.
+    let (mut of_zero, mut messages) = (Vec::new(), Vec::new());
+    for (&peer, with_peer) in ends.peers.iter().zip(&x.peers) {
+        let (zero, mut message) =
+            garbled((&with_peer.keys, len), ends.delta(), &c, |part| hashing([ends.keys.me, peer], part));
+        message.resize(BLOCK_BYTES * len, 0);
+        of_zero.push(zero);
+        messages.push(message);
+    }
+    let outgoing: Vec<_> = ends.peers.iter().zip(&messages).map(|(&peer, message)| (peer, &message[..])).collect();
+    let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
+    let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    drop(messages);
+    // Step 2. What this party alone adds goes with the first peer's part.
+    let mut sum: Option<Blocks> = None;
+    for (i, (&peer, told)) in ends.peers.iter().zip(&told).enumerate() {
+        let hash = |part| hashing([peer, ends.keys.me], part);
+        let part = match i {
+            0 => evaluated((x, i), told, &of_zero[i], hash, |at| (c(at), more(at))),
+            _ => evaluated((x, i), told, &of_zero[i], hash, |_| (0, 0)),
         };
-        if ctx.is_dry() {
-            charge(Kernel::Draw, 6 * BLOCK_BYTES * len * ends.peers.len());
-        }
-        // Step 1.
-        let (mut of_zero, mut messages) = (Vec::new(), Vec::new());
-        for (&peer, with_peer) in ends.peers.iter().zip(&x.peers) {
-            let (zero, mut message) =
-                garbled((&with_peer.keys, len), ends.delta(), &c, |part| hashing([self.me, peer], part));
-            message.resize(BLOCK_BYTES * len, 0);
-            of_zero.push(zero);
-            messages.push(message);
-        }
-        let outgoing: Vec<_> = ends.peers.iter().zip(&messages).map(|(&peer, message)| (peer, &message[..])).collect();
-        let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
-        let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
-        drop(messages);
-        // Step 2. What this party alone adds goes with the first peer's part.
-        let mut sum: Option<Blocks> = None;
-        for (i, (&peer, told)) in ends.peers.iter().zip(&told).enumerate() {
-            let hash = |part| hashing([peer, self.me], part);
-            let part = match i {
-                0 => evaluated((x, i), told, &of_zero[i], hash, |at| (c(at), more(at))),
-                _ => evaluated((x, i), told, &of_zero[i], hash, |_| (0, 0)),
-            };
-            sum = Some(match sum {
-                None => part,
-                Some(sum) => added(sum, &part),
-            });
-        }
-        sum.ok_or(SILENT)
+        sum = Some(match sum {
+            None => part,
+            Some(sum) => added(sum, &part),
+        });
     }
+    sum.ok_or(SILENT)
+}
 
-    /// Runs step 3 of two parties.
-    async fn compare_sums(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
-        let compared = hash(self.hasher(SUMS), sums);
-        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
-        if !ctx.is_dry() && !ct_eq(&said[ends.peers[0]], &compared) {
-            return Err(Error::Cheating { check: EQUAL });
-        }
-        Ok(())
+/// Runs step 3 of two parties.
+async fn compare_sums(ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
+    let compared = hash(ends.keys.hasher(SUMS), sums);
+    let said = ctx.commit_and_open(&ends.keys.session, "quorate/spdz2k/leaky", &compared).await?;
+    if !ctx.is_dry() && !ct_eq(&said[ends.peers[0]], &compared) {
+        return Err(Error::Cheating { check: EQUAL });
     }
+    Ok(())
+}
 
-    /// Runs step 3 of more than two parties.
-    async fn add_up_to_nothing(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks, rho: &MacBits) -> Result<()> {
-        let chi = Coins::toss(ctx, &self.session).await?.words(sums.len()).unwrap_or_default();
-        let mut multiples = Zeroizing::new([0; FACTOR]);
-        multiples[0] = weights::of_blocks(&chi, sums.as_slice());
-        (1..FACTOR).for_each(|b| multiples[b] = weights::doubled(multiples[b - 1]));
-        let shares = self.times_bits(ctx, ends, (rho, FACTOR), |b| multiples[b], |_| 0).await?;
-        let share = shares.as_slice().iter().fold(0, |sum, share| sum ^ share);
-        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky/sum", &share.to_le_bytes()).await?;
-        let mut total = [0; BLOCK_BYTES];
-        said.iter().for_each(|said| total.iter_mut().zip(said).for_each(|(total, byte)| *total ^= byte));
-        if !ctx.is_dry() && !ct_eq(&total, &[0; BLOCK_BYTES]) {
-            return Err(Error::Cheating { check: EQUAL });
-        }
-        Ok(())
+/// Runs step 3 of more than two parties.
+async fn add_up_to_nothing(ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks, rho: &MacBits) -> Result<()> {
+    let chi = Coins::toss(ctx, &ends.keys.session).await?.words(sums.len()).unwrap_or_default();
+    let mut multiples = Zeroizing::new([0; FACTOR]);
+    multiples[0] = weights::of_blocks(&chi, sums.as_slice());
+    (1..FACTOR).for_each(|b| multiples[b] = weights::doubled(multiples[b - 1]));
+    let shares = times_bits(ctx, ends, (rho, FACTOR), |b| multiples[b], |_| 0).await?;
+    let share = shares.as_slice().iter().fold(0, |sum, share| sum ^ share);
+    let said = ctx.commit_and_open(&ends.keys.session, "quorate/spdz2k/leaky/sum", &share.to_le_bytes()).await?;
+    let mut total = [0; BLOCK_BYTES];
+    said.iter().for_each(|said| total.iter_mut().zip(said).for_each(|(total, byte)| *total ^= byte));
+    if !ctx.is_dry() && !ct_eq(&total, &[0; BLOCK_BYTES]) {
+        return Err(Error::Cheating { check: EQUAL });
     }
+    Ok(())
 }
 
 /// Returns the xor of blocks.

@@ -26,13 +26,12 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 9.3 kB.
 
-use quorate_adversary::Twist;
-use quorate_authenticated::shared::{Shared, sum};
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::authenticate::Own;
 use crate::coins::Coins;
+use crate::draws::{lifted, own};
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::transfers::{Multiplier, sums_like};
@@ -58,61 +57,46 @@ impl Params {
     }
 }
 
-impl Keys<'_> {
-    /// Makes triples over Z_2^k of which b may leak.
-    pub(crate) async fn leaky_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let shares = self.params.shares(ring);
-        let b = self.own(ctx, (shares, len));
-        let made = self.amplified(ctx, ring, &b).await?;
-        let [a, b, c, a_hat, c_hat] = self.authenticated(ctx, self.params.words(ring), &made, &b).await?;
-        let challenge = self.challenge(ctx, self.params.key_bits(), [&a, &a_hat]).await?;
-        self.sacrificed(ctx, (shares, 0), &challenge, [&c, &c_hat, &b]).await?;
-        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
-    }
+/// Makes triples over Z_2^k of which b may leak.
+pub(crate) async fn make(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+    let shares = keys.params.shares(ring);
+    let b = own(ctx, &keys.private, (shares, len));
+    let made = amplified(keys, ctx, ring, &b).await?;
+    let [a, b, c, a_hat, c_hat] = authenticated(keys, ctx, keys.params.words(ring), &made, &b).await?;
+    let challenge = keys.sacrifice().challenge(ctx, keys.params.key_bits(), [&a, &a_hat]).await?;
+    keys.sacrifice().answer(ctx, (shares, 0), &challenge, [&c, &c_hat, &b]).await?;
+    Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
+}
 
-    /// Runs steps 1 and 2.
-    async fn amplified(&self, ctx: &Ctx, ring: Ring, b: &Vector) -> Result<Amplified> {
-        let (values, len, count) = (b.ring(), b.len(), self.params.choice_bits(ring));
-        let factor = Multiplier { value: b, bits: vec![values.bits(); count] };
-        let made = self.transfers(ctx, (count, len), &[factor]).await?;
-        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let (mut a, mut c) = (sums_like(b), sums_like(b));
-        for row in 0..count {
-            let bits = made.bits(row, values);
-            for (a, c) in a.iter_mut().zip(&mut c) {
-                let weight = coins.draw(values.bits(), (values, len));
-                a.add_mul_assign(&bits, &weight);
-                c.add_mul_assign(&made.products[0][row], &weight);
-            }
+/// Runs steps 1 and 2.
+async fn amplified(keys: Keys<'_>, ctx: &Ctx, ring: Ring, b: &Vector) -> Result<Amplified> {
+    let (values, len, count) = (b.ring(), b.len(), keys.params.choice_bits(ring));
+    let factor = Multiplier { value: b, bits: vec![values.bits(); count] };
+    let made = keys.ots().products(ctx, (count, len), &[factor]).await?;
+    // No party commits to its coins before it has all corrections, so r is unknown until all have them.
+    let mut coins = Coins::toss(ctx, &keys.session).await?;
+    let (mut a, mut c) = (sums_like(b), sums_like(b));
+    for row in 0..count {
+        let bits = made.bits(row, values);
+        for (a, c) in a.iter_mut().zip(&mut c) {
+            let weight = coins.draw(values.bits(), (values, len));
+            a.add_mul_assign(&bits, &weight);
+            c.add_mul_assign(&made.products[0][row], &weight);
         }
-        for (a, c) in a.iter().zip(&mut c) {
-            c.add_mul_assign(a, b);
-        }
-        Ok(Amplified { a, c })
     }
+    for (a, c) in a.iter().zip(&mut c) {
+        c.add_mul_assign(a, b);
+    }
+    Ok(Amplified { a, c })
+}
 
-    /// Runs step 3.
-    async fn authenticated(&self, ctx: &Ctx, words: Ring, made: &Amplified, b: &Vector) -> Result<Authenticated> {
-        let [a, a_hat] = &made.a;
-        let [c, c_hat] = &made.c;
-        let [a, b, c] = [&**a, b, &**c].map(|value| Wiped(value.convert(words)));
-        let [a_hat, c_hat] = [a_hat, c_hat].map(|value| self.lifted(ctx, value, words));
-        self.authenticate_sums(ctx, [a, b, c, a_hat, c_hat]).await
-    }
-
-    /// Authenticates every party's vectors, and returns their sums over all parties.
-    pub(crate) async fn authenticate_sums<const COUNT: usize>(
-        &self,
-        ctx: &Ctx,
-        mut own: [Wiped<Vector>; COUNT],
-    ) -> Result<[Shared; COUNT]> {
-        for (i, value) in own.iter_mut().enumerate() {
-            self.twisted(Twist::Authenticated(i), value);
-        }
-        let authenticated = self.authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
-        Ok(std::array::from_fn(|i| sum(&authenticated[i])))
-    }
+/// Runs step 3.
+async fn authenticated(keys: Keys<'_>, ctx: &Ctx, words: Ring, made: &Amplified, b: &Vector) -> Result<Authenticated> {
+    let [a, a_hat] = &made.a;
+    let [c, c_hat] = &made.c;
+    let [a, b, c] = [&**a, b, &**c].map(|value| Wiped(value.convert(words)));
+    let [a_hat, c_hat] = [a_hat, c_hat].map(|value| lifted(ctx, &keys.private, value, words));
+    keys.voles().authenticate_sums(ctx, [a, b, c, a_hat, c_hat]).await
 }
 
 #[cfg(test)]
@@ -122,9 +106,10 @@ mod tests {
     use quorate_gadgets::testing::may_be_chance;
 
     use super::*;
+    use crate::bucket_triple::combined;
     use crate::party::Spdz2k;
     use crate::sacrifice::rest;
-    use quorate_adversary::By;
+    use quorate_adversary::{By, Twist};
 
     const K: u32 = 4;
     const S: u32 = 8;
@@ -155,25 +140,25 @@ mod tests {
 
     /// Runs steps 1 to 4 with a party 1 that cheats. Triples that do not pass are left out instead of ending the run;
     /// the others go into buckets.
-    fn seen(len: usize, size: usize, lie: impl Fn(&Keys) + Sync, change: Change) -> Seen {
+    fn seen(len: usize, size: usize, lie: impl Fn(Keys<'_>) + Sync, change: Change) -> Seen {
         let (params, ring) = (Params::insecure(S, S / 2), Ring::of(K));
         let ends = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
                 let keys = s.keys();
-                let b = keys.own(ctx, (params.shares(ring), len));
+                let b = own(ctx, &keys.private, (params.shares(ring), len));
                 if ctx.me() == 1 {
-                    lie(&keys);
+                    lie(keys);
                 }
-                let mut made = keys.amplified(ctx, ring, &b).await?;
+                let mut made = amplified(keys, ctx, ring, &b).await?;
                 if ctx.me() == 1 {
                     change(&mut made);
                 }
-                let [a, b, c, a_hat, c_hat] = keys.authenticated(ctx, params.words(ring), &made, &b).await?;
-                let challenge = keys.challenge(ctx, S, [&a, &a_hat]).await?;
-                let rest = keys.commit_and_open_words(ctx, &rest(&challenge, [&c, &c_hat, &b])).await?;
-                keys.check_words(ctx, &[&rest], "a test").await?;
+                let [a, b, c, a_hat, c_hat] = authenticated(keys, ctx, params.words(ring), &made, &b).await?;
+                let challenge = keys.sacrifice().challenge(ctx, S, [&a, &a_hat]).await?;
+                let rest = keys.words().commit_and_open(ctx, &rest(&challenge, [&c, &c_hat, &b])).await?;
+                keys.words().check(ctx, &[&rest], "a test").await?;
                 let shares = params.shares(ring);
                 let passes: Vec<bool> = rest.value.convert(shares).to_u64s().iter().map(|&rest| rest == 0).collect();
                 let kept: Vec<u32> = (0..).zip(&passes).filter(|(_, passes)| **passes).map(|(i, _)| i).collect();
@@ -181,10 +166,10 @@ mod tests {
                 let kept = triples.map(|shared| shared.map(|vector| vector.gather(&kept)));
                 let made = match size {
                     1 => kept,
-                    _ => keys.combined(ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
+                    _ => combined(keys.words(), ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
                 };
                 let share = |triples: &Triples| [&triples.a, &triples.b, &triples.c].map(|part| part.share.clone());
-                let mut above = keys.lifted(ctx, &Vector::zeros(shares, len), params.words(ring));
+                let mut above = lifted(ctx, &keys.private, &Vector::zeros(shares, len), params.words(ring));
                 assert!(above.convert(shares).to_u64s().iter().all(|&low| low == 0));
                 above.shr_logical(shares.bits());
                 Ok::<_, Error>((passes, above.to_u64s(), share(&triples), share(&made)))
@@ -219,7 +204,7 @@ mod tests {
         assert!(expected > 30.0 && chi_square < 36.0 + 4.0 * counts.len() as f64, "{counts:?}");
     }
 
-    const NOTHING: fn(&Keys) = |_| ();
+    const NOTHING: fn(Keys<'_>) = |_| ();
 
     #[test]
     fn who_follows_the_protocol_passes() {

@@ -6,23 +6,25 @@
 //! | protocol | file | rounds, n = 2 unless said | elements of Z_2^k to each peer |
 //! |---|---|---|---|
 //! | what a session starts from | `keys` | 4; 5 if n > 2 | |
-//! | correlations | `make` | offline | |
+//! | correlations, by a party that makes them | `make`, `maker` | offline | |
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `word_openings` | 5 | |
-//! | multiplication triples | `triple` | 37 | |
+//! | multiplication triples, in the form that is chosen | `triples` | | |
+//! | multiplication triples | `triple`, of `factors`, `sacrifice`, `division` | 37 | |
 //! | one-sided triples | `onesided` | 37 | |
 //! | matrix triples of two parties, experimental | `matrix` | 28 | |
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
 //! | triples from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
 //! | random bits by square roots | `randbit` | 52 | |
+//! | random bits in the form that is chosen | `random_bits` | | |
 //! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
 //! | bits with MACs that are elements, too | `bits_as_elements` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
 //! | numbers of one party with fewer bits than their ring, or in parts | `short_numbers` | 1 more | |
-//! | edaBits, comparison masks, truncation masks | `edabit` | | |
+//! | edaBits, comparison masks, truncation masks | `edabit`, of `numbers` | | |
 //!
 //! The arguments for its security are docs/security/spdz2k.md and docs/security/spdz2k-matrix.md.
 #![forbid(unsafe_code)]
@@ -36,6 +38,8 @@ mod bucket_triple;
 mod coins;
 #[cfg_attr(feature = "testing", path = "testing/dealer.rs")]
 mod dealer;
+mod division;
+mod draws;
 mod edabit;
 mod factors;
 mod family;
@@ -43,9 +47,12 @@ mod keys;
 mod leaky;
 mod leaky_triple;
 mod make;
+mod maker;
 mod matrix;
 mod memory;
+mod numbers;
 mod onesided;
+mod options;
 mod params;
 mod party;
 mod privateedabit;
@@ -54,6 +61,7 @@ mod provenbit;
 mod provenproduct;
 mod quicksilver;
 mod randbit;
+mod random_bits;
 mod sacrifice;
 mod sharing;
 mod short_numbers;
@@ -62,11 +70,11 @@ pub mod testing;
 mod tinyot;
 mod transfers;
 mod triple;
+mod triples;
 mod two_keys;
 mod word_openings;
 
 pub use keys::Keys;
 pub use params::Params;
 pub use party::Spdz2k;
-pub use quorate_authenticated::{Kind, MacBits, Material, Shared, SharedBits, Tagged, WithPeer};
 pub use triple::Triples;

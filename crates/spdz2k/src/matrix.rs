@@ -26,15 +26,17 @@ use quorate_authenticated::shared::{Shared, joined};
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Positions, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
+use quorate_ot::vole::Digits;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
+use crate::draws::{lifted_if, own_if};
 use crate::factors::Rows;
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::sacrifice::zero_below;
 use crate::triple::Triples;
+use crate::word_openings::zero_below;
 
 const SACRIFICE: &str = "the sacrifice of matrix triples";
 const HASH: &str = "the hashing of matrix triples";
@@ -73,8 +75,14 @@ struct End {
     c_0: Option<Wiped<Vector>>,
 }
 
-/// Z, B, B_0, c, c_0, with tags: by triple, then by row, then by column.
-type Authenticated = [Shared; 5];
+/// A batch after step 2, as shares with tags: by triple, then by row, then by column.
+struct Authenticated {
+    z: Shared,
+    b: Shared,
+    b_0: Shared,
+    c: Shared,
+    c_0: Shared,
+}
 
 impl Batch {
     fn new(params: Params, [left, right]: [usize; 2], ring: Ring, (m, d, n): Dims) -> Batch {
@@ -111,14 +119,14 @@ impl Batch {
     }
 
     /// Returns the bytes that both parties send.
-    fn sent(&self, params: Params) -> usize {
+    fn sent(&self, params: Params, digits: Digits) -> usize {
         let bits = self.ring.bits() as usize;
         let corrections: u32 = self.widths(params.products(self.ring)).iter().sum();
         let transfers = self.lanes() * ((self.rows + 1) * corrections as usize / 8 + bits * OT_SENT);
         let authenticated = self.lanes() + (self.rows + 1) * (self.depth() + 2 * self.columns) * self.len;
         let opened = self.len * (self.depth() + 2 * self.columns + self.rows * self.given_up);
         let words = params.words(self.ring);
-        transfers + params.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
+        transfers + digits.message_bytes((words, authenticated), false) + words.packed_bytes(opened)
     }
 
     /// Returns a row of every triple in one vector, with each entry once for each column of Z.
@@ -199,209 +207,202 @@ impl Params {
 
     /// Returns the bytes that both parties send for a matrix triple, and for the same products with triples of
     /// elements.
-    pub(crate) fn bytes_of_matrices(self, ring: Ring, dims: Dims) -> [usize; 2] {
+    pub(crate) fn bytes_of_matrices(self, digits: Digits, ring: Ring, dims: Dims) -> [usize; 2] {
         let (m, d, n) = dims;
         let (rows, values, words) = (Rows::new(self, ring), self.values(ring), self.words(ring));
         let transfers = rows.bits(values).iter().sum::<u32>() as usize / 8 + rows.count() * OT_SENT;
-        let one_sided = transfers + self.authenticated_bytes((words, ONE_SIDED_VALUES));
-        [Batch::new(self, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
-    }
-
-    /// Returns the bytes that an owner sends to authenticate values.
-    fn authenticated_bytes(self, shape: (Ring, usize)) -> usize {
-        self.digits().map_or(0, |digits| digits.message_bytes(shape, false))
+        let one_sided = transfers + digits.message_bytes((words, ONE_SIDED_VALUES), false);
+        [Batch::new(self, [0, 1], ring, dims).sent(self, digits), m * d * n * one_sided]
     }
 }
 
-impl Keys<'_> {
-    /// Makes matrix triples over Z_2^k, one after the other: m x k matrices that the first of two parties knows, k x n
-    /// matrices that the second one knows, and their products.
-    ///
-    /// # Errors
-    /// [`Misuse`] unless these are two parties, and matrices have elements; [`Error::Cheating`] where a peer does not
-    /// follow the protocol; any error that ends a run.
-    pub async fn matrix_triples(
-        &self,
-        ctx: &Ctx,
-        [left, right]: [usize; 2],
-        ring: Ring,
-        (dims, len): (Dims, usize),
-    ) -> Result<Triples> {
-        self.params.check_values(ring)?;
-        for party in [left, right] {
-            if party >= self.parties {
-                return Err(Misuse::NoSuchParty { party, parties: self.parties }.into());
-            }
+/// Makes matrix triples over Z_2^k, one after the other: m x k matrices that the first of two parties knows, k x n
+/// matrices that the second one knows, and their products.
+///
+/// # Errors
+/// [`Misuse`] unless these are two parties, and matrices have elements; [`Error::Cheating`] where a peer does not
+/// follow the protocol; any error that ends a run.
+pub(crate) async fn make(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    [left, right]: [usize; 2],
+    ring: Ring,
+    (dims, len): (Dims, usize),
+) -> Result<Triples> {
+    keys.params.check_values(ring)?;
+    for party in [left, right] {
+        if party >= keys.parties {
+            return Err(Misuse::NoSuchParty { party, parties: keys.parties }.into());
         }
-        if left == right || dims.0 == 0 || dims.1 == 0 || dims.2 == 0 {
-            return Err(Misuse::Other { what: "a matrix triple of one party, or of nothing" }.into());
-        }
-        if len == 0 {
-            return Ok(Triples::none(self.params.shares(ring)));
-        }
-        let one = Batch::new(self.params, [left, right], ring, dims);
-        let at_once = batch_len(self.params, &one, len);
-        let mut parts = Vec::new();
-        for start in (0..len).step_by(at_once) {
-            let batch = Batch { len: at_once.min(len - start), ..one };
-            let made = self.batch_of_matrices(ctx, batch).await?;
-            parts.push(match batch.sends == left {
-                true => made,
-                // C is the transpose of the product of the transposes.
-                false => Triples {
-                    a: batch.turned(&made.b, (dims.1, dims.0)),
-                    b: batch.turned(&made.a, (dims.2, dims.1)),
-                    c: batch.turned(&made.c, (dims.2, dims.0)),
-                },
-            });
-        }
-        Ok(Triples::joined(&parts))
     }
-
-    async fn batch_of_matrices(&self, ctx: &Ctx, batch: Batch) -> Result<Triples> {
-        let end = self.matrix_products(ctx, batch).await?;
-        let [z, b, b_0, c, c_0] = self.authenticate_matrices(ctx, batch, end).await?;
-        self.sacrifice_rows(ctx, batch, [&z, &b, &b_0, &c, &c_0]).await?;
-
-        // No party opens its coins before its own step 4 has passed, so R comes after everything that this step shows
-        // of Z.
-        let Batch { ring, inner, given_up, rows, columns, .. } = batch;
-        let (words, shares) = (self.params.words(ring), self.params.shares(ring));
-        let hash = Coins::toss(ctx, &self.session).await?.draw(1, (words, inner * given_up));
-        let a = batch.columns_of(&b, false);
-        let hashed = a.map(|a| Linear::MatrixRight(&hash, (batch.len * rows, inner, given_up)).apply(a));
-        let delta = self.twisted_share(Twist::Difference, batch.columns_of(&b, true).minus(&hashed));
-        let delta = self.open_words(ctx, &delta).await?;
-        self.check_words(ctx, &[&delta], HASH).await?;
-
-        let (hash, delta) = (hash.convert(shares), delta.value.convert(shares));
-        let (z, c) = (z.reduced(shares), c.reduced(shares));
-        let given = |z: &Shared| z.map(|z| z.slice(inner * columns..z.len()));
-        let x = batch.each(&z, |_, z| {
-            let hashed = given(z).map(|y| Linear::MatrixLeft(&hash, (inner, given_up, columns)).apply(y));
-            z.map(|z| z.slice(0..inner * columns)).plus(&hashed)
+    if left == right || dims.0 == 0 || dims.1 == 0 || dims.2 == 0 {
+        return Err(Misuse::Other { what: "a matrix triple of one party, or of nothing" }.into());
+    }
+    if len == 0 {
+        return Ok(Triples::none(keys.params.shares(ring)));
+    }
+    let one = Batch::new(keys.params, [left, right], ring, dims);
+    let at_once = batch_len(keys.params, &one, len);
+    let mut parts = Vec::new();
+    for start in (0..len).step_by(at_once) {
+        let batch = Batch { len: at_once.min(len - start), ..one };
+        let made = batch_of_matrices(keys, ctx, batch).await?;
+        parts.push(match batch.sends == left {
+            true => made,
+            // C is the transpose of the product of the transposes.
+            false => Triples {
+                a: batch.turned(&made.b, (dims.1, dims.0)),
+                b: batch.turned(&made.a, (dims.2, dims.1)),
+                c: batch.turned(&made.c, (dims.2, dims.0)),
+            },
         });
-        let rest = batch.each(&z, |i, z| {
-            let delta = delta.slice(i * rows * given_up..(i + 1) * rows * given_up);
-            given(z).map(|y| Linear::MatrixLeft(&delta, (rows, given_up, columns)).apply(y))
-        });
-        Ok(Triples { a: a.reduced(shares), b: x, c: c.minus(&rest) })
     }
+    Ok(Triples::joined(&parts))
+}
 
-    /// Runs step 1.
-    async fn matrix_products(&self, ctx: &Ctx, batch: Batch) -> Result<End> {
-        let Batch { sends, chooses, ring, len, .. } = batch;
-        let (values, words) = (self.params.products(ring), self.params.words(ring));
-        let b = self.own_if(ctx, sends == self.me, (words, batch.entries()));
-        let b_0 = self.own_if(ctx, sends == self.me, (words, len * batch.depth()));
-        let own = b.as_ref().zip(b_0.as_ref());
-        let between = async |ctx: Ctx| {
-            let mut products = Products::none(batch, values, ctx.is_dry());
-            let mut z = None;
-            match own {
-                Some((b, b_0)) => {
-                    let [b, b_0] = [b, b_0].map(|b| Wiped(b.convert(values)));
-                    let of_b = (0..batch.rows).map(|row| batch.spread(&b, row, batch.rows));
-                    let rows: Vec<Wiped<Vector>> = [batch.spread(&b_0, 0, 1)].into_iter().chain(of_b).collect();
-                    self.send_rows(&ctx, chooses, (&rows, &batch.widths(values)), &mut products).await?;
-                }
-                None => z = Some(self.receive_rows(&ctx, batch, &batch.widths(values), &mut products).await?),
+async fn batch_of_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<Triples> {
+    let end = matrix_products(keys, ctx, batch).await?;
+    let made = authenticate_matrices(keys, ctx, batch, end).await?;
+    sacrifice_rows(keys, ctx, batch, &made).await?;
+
+    // No party opens its coins before its own step 4 has passed, so R comes after everything that this step shows
+    // of Z.
+    let Batch { ring, inner, given_up, rows, columns, .. } = batch;
+    let (words, shares) = (keys.params.words(ring), keys.params.shares(ring));
+    let hash = Coins::toss(ctx, &keys.session).await?.draw(1, (words, inner * given_up));
+    let a = batch.columns_of(&made.b, false);
+    let hashed = a.map(|a| Linear::MatrixRight(&hash, (batch.len * rows, inner, given_up)).apply(a));
+    let delta = keys.twisted_share(Twist::Difference, batch.columns_of(&made.b, true).minus(&hashed));
+    let delta = keys.words().open(ctx, &delta).await?;
+    keys.words().check(ctx, &[&delta], HASH).await?;
+
+    let (hash, delta) = (hash.convert(shares), delta.value.convert(shares));
+    let (z, c) = (made.z.reduced(shares), made.c.reduced(shares));
+    let given = |z: &Shared| z.map(|z| z.slice(inner * columns..z.len()));
+    let x = batch.each(&z, |_, z| {
+        let hashed = given(z).map(|y| Linear::MatrixLeft(&hash, (inner, given_up, columns)).apply(y));
+        z.map(|z| z.slice(0..inner * columns)).plus(&hashed)
+    });
+    let rest = batch.each(&z, |i, z| {
+        let delta = delta.slice(i * rows * given_up..(i + 1) * rows * given_up);
+        given(z).map(|y| Linear::MatrixLeft(&delta, (rows, given_up, columns)).apply(y))
+    });
+    Ok(Triples { a: a.reduced(shares), b: x, c: c.minus(&rest) })
+}
+
+/// Runs step 1.
+async fn matrix_products(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<End> {
+    let Batch { sends, chooses, ring, len, .. } = batch;
+    let (values, words) = (keys.params.products(ring), keys.params.words(ring));
+    let b = own_if(ctx, &keys.private, sends == keys.me, (words, batch.entries()));
+    let b_0 = own_if(ctx, &keys.private, sends == keys.me, (words, len * batch.depth()));
+    let own = b.as_ref().zip(b_0.as_ref());
+    let between = async |ctx: Ctx| {
+        let mut products = Products::none(batch, values, ctx.is_dry());
+        let mut z = None;
+        match own {
+            Some((b, b_0)) => {
+                let [b, b_0] = [b, b_0].map(|b| Wiped(b.convert(values)));
+                let of_b = (0..batch.rows).map(|row| batch.spread(&b, row, batch.rows));
+                let rows: Vec<Wiped<Vector>> = [batch.spread(&b_0, 0, 1)].into_iter().chain(of_b).collect();
+                send_rows(keys, &ctx, chooses, (&rows, &batch.widths(values)), &mut products).await?;
             }
-            Ok((z, products))
-        };
-        let (mut z, mut both) = (None, None);
-        if let Some((numbers, products)) = ctx.among(&[sends.min(chooses), sends.max(chooses)], between).await? {
-            (z, both) = (numbers, Some(products.all()));
+            None => z = Some(receive_rows(keys, &ctx, batch, &batch.widths(values), &mut products).await?),
         }
-        let (c_0, c) = both.map(|[c_0, c]| (c_0, Wiped(c.convert(words)))).unzip();
-        let c_0 = self.lifted_if(ctx, c_0.as_deref(), words);
-        Ok(End { z, b, b_0, c, c_0 })
+        Ok((z, products))
+    };
+    let (mut z, mut both) = (None, None);
+    if let Some((numbers, products)) = ctx.among(&[sends.min(chooses), sends.max(chooses)], between).await? {
+        (z, both) = (numbers, Some(products.all()));
     }
+    let (c_0, c) = both.map(|[c_0, c]| (c_0, Wiped(c.convert(words)))).unzip();
+    let c_0 = lifted_if(ctx, &keys.private, c_0.as_deref(), words);
+    Ok(End { z, b, b_0, c, c_0 })
+}
 
-    /// Runs the end of P_j.
-    async fn send_rows(
-        &self,
-        ctx: &Ctx,
-        peer: usize,
-        (rows, widths): (&[Wiped<Vector>], &[u32]),
-        products: &mut Products,
-    ) -> Result<()> {
-        let sent = |factor: usize, row: usize| {
-            self.twisted(Twist::Transfer { peer, factor, row }, Cow::<Vector>::Borrowed(&rows[factor]))
-        };
-        let elements: Vec<Vec<Cow<'_, Vector>>> =
-            (0..rows.len()).map(|factor| (0..widths.len()).map(|row| sent(factor, row)).collect()).collect();
-        let with_bits = elements
-            .iter()
-            .map(|elements| elements.iter().zip(widths).map(|(element, &bits)| Row { element, bits }).collect());
-        let factors: Vec<Vec<Row<'_>>> = with_bits.collect();
-        let factors: Vec<&[Row<'_>]> = factors.iter().map(|rows| &rows[..]).collect();
-        let sink = |place, share: Wiped<Vector>| products.add(place, &share);
-        self.ot(peer)?.send_products_of_bits(ctx, (widths.len(), rows[0].len()), &factors, false, sink).await
+/// Runs the end of P_j.
+async fn send_rows(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    peer: usize,
+    (rows, widths): (&[Wiped<Vector>], &[u32]),
+    products: &mut Products,
+) -> Result<()> {
+    let sent = |factor: usize, row: usize| {
+        keys.twisted(Twist::Transfer { peer, factor, row }, Cow::<Vector>::Borrowed(&rows[factor]))
+    };
+    let elements: Vec<Vec<Cow<'_, Vector>>> =
+        (0..rows.len()).map(|factor| (0..widths.len()).map(|row| sent(factor, row)).collect()).collect();
+    let with_bits = elements
+        .iter()
+        .map(|elements| elements.iter().zip(widths).map(|(element, &bits)| Row { element, bits }).collect());
+    let factors: Vec<Vec<Row<'_>>> = with_bits.collect();
+    let factors: Vec<&[Row<'_>]> = factors.iter().map(|rows| &rows[..]).collect();
+    let sink = |place, share: Wiped<Vector>| products.add(place, &share);
+    keys.ots().with(peer)?.send_products_of_bits(ctx, (widths.len(), rows[0].len()), &factors, false, sink).await
+}
+
+/// Runs the end of P_i, with Z.
+async fn receive_rows(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    batch: Batch,
+    widths: &[u32],
+    products: &mut Products,
+) -> Result<Wiped<Vector>> {
+    let (lanes, words) = (batch.lanes(), keys.params.words(batch.ring));
+    let (choices, factors) = (Choices::Random(widths.len() * lanes), vec![widths; batch.rows + 1]);
+    let sink = |place, share: Wiped<Vector>| products.add(place, &share);
+    let ot = keys.ots().with(batch.sends)?;
+    let choices = Wiped(ot.receive_products_of_bits(ctx, choices, widths.len(), &factors, sink).await?);
+    let rows: Vec<Wiped<Bits>> =
+        (0..widths.len()).map(|row| Wiped(choices.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
+    let rows = Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>()));
+    Ok(Wiped(rows.to_vector(words)))
+}
+
+/// Runs step 2.
+async fn authenticate_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch, mut end: End) -> Result<Authenticated> {
+    let values = [&mut end.z, &mut end.b, &mut end.b_0, &mut end.c, &mut end.c_0];
+    for (i, value) in values.into_iter().enumerate() {
+        keys.twisted(Twist::Authenticated(i), value);
     }
+    let Batch { sends, chooses, rows, columns, len, .. } = batch;
+    let words = keys.params.words(batch.ring);
+    let End { z, b, b_0, c, c_0 } = &end;
+    let own = [
+        (chooses, batch.lanes(), z),
+        (sends, batch.entries(), b),
+        (sends, len * batch.depth(), b_0),
+        (chooses, len * rows * columns, c),
+        (chooses, len * columns, c_0),
+        (sends, len * rows * columns, c),
+        (sends, len * columns, c_0),
+    ];
+    let own = own.map(|(owner, count, value)| Own::of(owner, (words, count), value.as_deref()));
+    let each: Vec<Shared> = keys.voles().authenticate(ctx, &own).await?.into_iter().flatten().collect();
+    let [z, b, b_0, c, c_0, other_c, other_c_0] = <[Shared; 7]>::try_from(each).map_err(|_| MISSING)?;
+    Ok(Authenticated { z, b, b_0, c: c.plus(&other_c), c_0: c_0.plus(&other_c_0) })
+}
 
-    /// Runs the end of P_i, with Z.
-    async fn receive_rows(
-        &self,
-        ctx: &Ctx,
-        batch: Batch,
-        widths: &[u32],
-        products: &mut Products,
-    ) -> Result<Wiped<Vector>> {
-        let (lanes, words) = (batch.lanes(), self.params.words(batch.ring));
-        let (choices, factors) = (Choices::Random(widths.len() * lanes), vec![widths; batch.rows + 1]);
-        let sink = |place, share: Wiped<Vector>| products.add(place, &share);
-        let ot = self.ot(batch.sends)?;
-        let choices = Wiped(ot.receive_products_of_bits(ctx, choices, widths.len(), &factors, sink).await?);
-        let rows: Vec<Wiped<Bits>> =
-            (0..widths.len()).map(|row| Wiped(choices.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
-        let rows = Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>()));
-        Ok(Wiped(rows.to_vector(words)))
-    }
+/// Runs steps 3 and 4.
+async fn sacrifice_rows(keys: Keys<'_>, ctx: &Ctx, batch: Batch, made: &Authenticated) -> Result<()> {
+    let Authenticated { z, b, b_0, c, c_0 } = made;
+    let Batch { ring, rows, columns, len, .. } = batch;
+    let (depth, words) = (batch.depth(), keys.params.words(ring));
+    let t = Coins::toss(ctx, &keys.session).await?.draw(keys.params.inner_bits() + 1, (words, rows));
+    let combined =
+        |x: &Shared, width: usize| batch.each(x, |_, x| x.map(|x| Linear::MatrixLeft(&t, (1, rows, width)).apply(x)));
+    let sigma = keys.twisted_share(Twist::Rho, combined(b, depth).minus(b_0));
+    let sigma = keys.words().open(ctx, &sigma).await?;
+    keys.words().check(ctx, &[&sigma], SACRIFICE).await?;
 
-    /// Runs step 2.
-    async fn authenticate_matrices(&self, ctx: &Ctx, batch: Batch, mut end: End) -> Result<Authenticated> {
-        let values = [&mut end.z, &mut end.b, &mut end.b_0, &mut end.c, &mut end.c_0];
-        for (i, value) in values.into_iter().enumerate() {
-            self.twisted(Twist::Authenticated(i), value);
-        }
-        let Batch { sends, chooses, rows, columns, len, .. } = batch;
-        let words = self.params.words(batch.ring);
-        let End { z, b, b_0, c, c_0 } = &end;
-        let own = [
-            (chooses, batch.lanes(), z),
-            (sends, batch.entries(), b),
-            (sends, len * batch.depth(), b_0),
-            (chooses, len * rows * columns, c),
-            (chooses, len * columns, c_0),
-            (sends, len * rows * columns, c),
-            (sends, len * columns, c_0),
-        ];
-        let own = own.map(|(owner, count, value)| Own::of(owner, (words, count), value.as_deref()));
-        let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
-        let [z, b, b_0, c, c_0, other_c, other_c_0] = <[Shared; 7]>::try_from(each).map_err(|_| MISSING)?;
-        Ok([z, b, b_0, c.plus(&other_c), c_0.plus(&other_c_0)])
-    }
-
-    /// Runs steps 3 and 4.
-    async fn sacrifice_rows(&self, ctx: &Ctx, batch: Batch, [z, b, b_0, c, c_0]: [&Shared; 5]) -> Result<()> {
-        let Batch { ring, rows, columns, len, .. } = batch;
-        let (depth, words) = (batch.depth(), self.params.words(ring));
-        let t = Coins::toss(ctx, &self.session).await?.draw(self.params.inner_bits() + 1, (words, rows));
-        let combined = |x: &Shared, width: usize| {
-            batch.each(x, |_, x| x.map(|x| Linear::MatrixLeft(&t, (1, rows, width)).apply(x)))
-        };
-        let sigma = self.twisted_share(Twist::Rho, combined(b, depth).minus(b_0));
-        let sigma = self.open_words(ctx, &sigma).await?;
-        self.check_words(ctx, &[&sigma], SACRIFICE).await?;
-
-        let axis = Axis { outer: len, len: depth, inner: columns };
-        let products = z.times(&batch.spread(&sigma.value, 0, 1)).map(|x| Linear::SumAxis(axis).apply(x));
-        let rest = self.twisted_share(Twist::Zero(0), combined(c, columns).minus(c_0).minus(&products));
-        let rest = self.commit_and_open_words(ctx, &rest).await?;
-        self.check_words(ctx, &[&rest], SACRIFICE).await?;
-        zero_below(ctx, &rest, self.params.products(ring), SACRIFICE)
-    }
+    let axis = Axis { outer: len, len: depth, inner: columns };
+    let products = z.times(&batch.spread(&sigma.value, 0, 1)).map(|x| Linear::SumAxis(axis).apply(x));
+    let rest = keys.twisted_share(Twist::Zero(0), combined(c, columns).minus(c_0).minus(&products));
+    let rest = keys.words().commit_and_open(ctx, &rest).await?;
+    keys.words().check(ctx, &[&rest], SACRIFICE).await?;
+    zero_below(ctx, &rest, keys.params.products(ring), SACRIFICE)
 }
 
 /// The number of words that are authenticated for a one-sided triple, with shorter ones and openings counted in.
@@ -436,7 +437,7 @@ mod tests {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
                 let keys = s.keys();
                 let batch = Batch::new(params, [0, 1], ring, (2, 3, 1));
-                let end = keys.matrix_products(ctx, batch).await?;
+                let end = matrix_products(keys, ctx, batch).await?;
                 let mut above = end.c_0.ok_or(MISSING)?;
                 above.shr_logical(params.products(ring).bits());
                 Ok::<_, Error>(above.to_u64s()[0])
@@ -452,7 +453,8 @@ mod tests {
     fn bytes_are_estimated_well() {
         let ring = Ring::of(64);
         for dims @ (m, d, n) in [(10, 2048, 1), (4, 50, 2), (1, 40, 1)] {
-            let estimated = Params::default().bytes_of_matrices(ring, dims);
+            let params = Params::default();
+            let estimated = params.bytes_of_matrices(params.digits().unwrap(), ring, dims);
             for (at, estimated) in estimated.into_iter().enumerate() {
                 let make = async |ctx: &Ctx| {
                     let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;

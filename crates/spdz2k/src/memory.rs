@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use quorate_authenticated::stock::Kind;
+use quorate_authenticated::{Authenticated, Kind};
 use quorate_gadgets::streaming_bytes;
 use quorate_ring::Ring;
 
 use crate::bucket::{MOST, Sizes};
 use crate::bucket_triple;
-use crate::edabit::{Batch, Wanted};
-use crate::make::Maker;
+use crate::keys::Transfers;
 use crate::matrix;
+use crate::numbers::{Batch, Wanted, bit_triples_of};
 use crate::params::TripleForm;
 use crate::provenproduct;
 use crate::randbit;
@@ -35,29 +35,39 @@ const PROVEN_BIT: usize = 800;
 /// A bit with MACs that becomes an element.
 const LINKED_BIT: usize = 350;
 
-impl Maker<'_> {
+/// The memory of the making at one party.
+pub(crate) struct Memory<'m> {
+    pub online: &'m Authenticated,
+    pub transfers: &'m Transfers,
+}
+
+impl Memory<'_> {
     /// Returns the bytes that this party holds beside the stock while all of this is made.
-    pub(crate) fn bytes_of_making(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
+    pub fn bytes_of_making(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
         let all = totals.iter().map(|(kind, len)| len * self.ands_of(kind)).sum::<usize>().min(MOST);
         let ands = match all {
             0 => 0,
-            _ => self.with_peers(Sizes::of(all, self.keys.params.inner_bits()).all() * LEAKY_AND),
+            _ => self.with_peers(Sizes::of(all, self.transfers.params.inner_bits()).all() * LEAKY_AND),
         };
-        let linked = if self.has_macs() { 0 } else { self.with_peers(3 * all * LINKED_BIT) };
+        let linked = if self.transfers.params.bits_have_macs() { 0 } else { self.with_peers(3 * all * LINKED_BIT) };
         let batches: Vec<[u64; 2]> = totals.iter().map(|(kind, &len)| self.bytes_of_batch(kind, len)).collect();
         let largest = |i: usize| batches.iter().map(|batch| batch[i]).max().unwrap_or_default();
         largest(0).max(ands).max(linked) + largest(1) + self.with_peers(3 * all * BIT)
     }
 
+    fn parties(&self) -> usize {
+        self.online.keys().parties
+    }
+
     fn with_peers(&self, bytes: usize) -> u64 {
-        (bytes * (self.keys.parties - 1)) as u64
+        (bytes * (self.parties() - 1)) as u64
     }
 
     /// Returns the number of ANDs that one correlation of a kind takes.
     fn ands_of(&self, kind: &Kind) -> usize {
         match kind {
             Kind::Triple { bits: 1 } => 1,
-            _ => self.bit_triples_of(kind),
+            _ => bit_triples_of(kind, self.parties()),
         }
     }
 
@@ -67,29 +77,29 @@ impl Maker<'_> {
         let [made, waiting] = match *kind {
             Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
             Kind::Triple { .. } => [self.bytes_of_triples(len), 0],
-            Kind::DaBit { .. } | Kind::RandomBit { .. } if !self.keys.params.bits_from_proofs(self.keys.parties) => {
+            Kind::DaBit { .. } | Kind::RandomBit { .. } if !self.transfers.params.bits_from_proofs(self.parties()) => {
                 [self.bytes_of_triples(len.min(randbit::BATCH)), 0]
             }
             Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
                 [len.min(triple::BATCH) * triple::BYTES, 0]
             }
             Kind::KnownMatrices { bits, m, k, n, .. } => {
-                [matrix::bytes_held(self.keys.params, Ring::of(bits), (m, k, n), len), 0]
+                [matrix::bytes_held(self.transfers.params, Ring::of(bits), (m, k, n), len), 0]
             }
             Kind::Owned { .. } => [3 * len.min(provenproduct::BATCH) * matrix::AUTHENTICATED, 0],
             Kind::OwnedMatrices { m, k, n, .. } => [(m * k + k * n + m * n) * matrix::AUTHENTICATED, 0],
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };
-        [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]
+        [self.with_peers(made).max(streaming_bytes(self.online.stock_bytes(kind, len))), self.with_peers(waiting)]
     }
 
     /// Returns the bytes that the largest batch of triples takes, in the form of this session's triples.
     fn bytes_of_triples(&self, len: usize) -> usize {
-        match self.keys.params.triples() {
+        match self.transfers.params.triples() {
             TripleForm::T3 => len.min(triple::BATCH) * triple::BYTES,
             TripleForm::TwoKeys => len.min(triple::BATCH) * TWO_KEYS,
             TripleForm::Buckets => {
-                let leaky = bucket_triple::leaky(len.min(bucket_triple::MOST), self.keys.params.inner_bits());
+                let leaky = bucket_triple::leaky(len.min(bucket_triple::MOST), self.transfers.params.inner_bits());
                 leaky.min(triple::BATCH) * triple::BYTES + leaky * LEAKY_TRIPLE
             }
         }
@@ -98,12 +108,12 @@ impl Maker<'_> {
     /// Returns the bytes of the largest batch of all parties' numbers that are to be added up, and those of it that
     /// wait.
     fn bytes_of_numbers(&self, wanted: &Wanted, len: usize) -> [usize; 2] {
-        let Some(Batch { lanes, chosen }) = self.batches(wanted, len).next() else { return [0; 2] };
+        let Some(Batch { lanes, chosen }) = wanted.batches(self.transfers, len).next() else { return [0; 2] };
         let bits = lanes * wanted.width as usize;
         let made = match chosen {
             Some(sizes) => sizes.all() * wanted.ring.bits() as usize * CHOSEN_BIT,
             None => bits * PROVEN_BIT,
         };
-        [made, self.keys.parties * bits * BIT]
+        [made, self.parties() * bits * BIT]
     }
 }

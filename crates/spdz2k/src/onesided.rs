@@ -26,8 +26,12 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::factors::{Factor, Rows, Shares, before_division, weigh};
+use crate::division::before_division;
+use crate::draws::lifted_if;
+use crate::factors::{self, Factor, Rows, Shares, weigh};
 use crate::keys::Keys;
+use crate::params::Params;
+use crate::sacrifice::Claim;
 use crate::triple::{BATCH, Triples};
 
 /// Triples of which one party has a and another one has B.
@@ -67,206 +71,210 @@ type Transferred = (Option<Shares>, Option<(Wiped<Bits>, Shares)>);
 
 const MISSING: Error = Error::Bug { what: "a one-sided triple without a part of it" };
 
-impl Keys<'_> {
-    /// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
-    ///
-    /// # Errors
-    /// [`Misuse`] unless these are two parties; [`Error::Cheating`] where a peer does not follow the protocol; whatever
-    /// ends a run.
-    pub async fn one_sided_triples(
-        &self,
-        ctx: &Ctx,
-        [left, right]: [usize; 2],
-        ring: Ring,
-        len: usize,
-    ) -> Result<Triples> {
-        self.params.check_triples(ring)?;
-        for party in [left, right] {
-            if party >= self.parties {
-                return Err(Misuse::NoSuchParty { party, parties: self.parties }.into());
-            }
+/// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
+///
+/// # Errors
+/// [`Misuse`] unless these are two parties; [`Error::Cheating`] where a peer does not follow the protocol; whatever
+/// ends a run.
+pub(crate) async fn make(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    [left, right]: [usize; 2],
+    ring: Ring,
+    len: usize,
+) -> Result<Triples> {
+    keys.params.check_triples(ring)?;
+    for party in [left, right] {
+        if party >= keys.parties {
+            return Err(Misuse::NoSuchParty { party, parties: keys.parties }.into());
         }
-        if left == right {
-            return Err(Misuse::Other { what: "a one-sided triple of one party" }.into());
-        }
-        if len == 0 {
-            return Ok(Triples::none(self.params.shares(ring)));
-        }
-        let mut parts = Vec::new();
-        for start in (0..len).step_by(BATCH) {
-            let count = BATCH.min(len - start);
-            let half = |chooses, sends, len| Half { chooses, sends, len };
-            let halves = [half(left, right, count.div_ceil(2)), half(right, left, count / 2)];
-            parts.push(self.batch_of_halves(ctx, ring, &halves[..count.min(2)]).await?);
-        }
-        Ok(Triples::joined(&parts))
     }
-
-    async fn batch_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Triples> {
-        let (params, inner) = (self.params, self.params.inner_bits());
-        let (values, words, shares) = (params.values(ring), params.words(ring), params.shares(ring));
-        let mut ends = self.products_of_halves(ctx, ring, halves).await?;
-
-        // Step 3.
-        for end in &mut ends {
-            for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
-                *value = self.lifted_if(ctx, value.as_deref(), words);
-            }
-            let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
-            let values = [end.a.as_mut(), end.a_hat.as_mut(), end.c.as_mut(), end.c_hat.as_mut(), beta, b];
-            for (i, value) in values.into_iter().enumerate() {
-                self.twisted(Twist::Authenticated(i), value);
-            }
-        }
-        let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(self, ring)).collect();
-        let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
-        let parts: Vec<Authenticated> = each.chunks(VALUES).map(Authenticated::of).collect::<Result<_>>()?;
-        let all = |of: fn(&Authenticated) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
-        let [a, a_hat, c, c_hat] = [all(|x| &x.a), all(|x| &x.a_hat), all(|x| &x.c), all(|x| &x.c_hat)];
-        let (beta, b) = (all(|x| &x.beta), all(|x| &x.b));
-        let factors = beta.clone().plus(&b.raised(words, inner));
-
-        self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
-        let (betas, own_c) = self.quotients(ctx, &ends, &beta).await?;
-        let divided = self.authenticate_quotients(ctx, ring, &ends, &own_c).await?;
-        self.check_divided(ctx, values, [&a, &c, &divided], &betas).await?;
-
-        // In the second half the party of the first factor sends.
-        let (mut a_parts, mut b_parts) = (Vec::new(), Vec::new());
-        for (part, half) in parts.iter().zip(halves) {
-            let known = [part.a.reduced(shares), part.b.reduced(shares)];
-            let [of_a, of_b] = if half.chooses == halves[0].chooses { known } else { swapped(known) };
-            a_parts.push(of_a);
-            b_parts.push(of_b);
-        }
-        let [a, b] = [a_parts, b_parts].map(|parts| joined(&parts.iter().collect::<Vec<_>>()));
-        Ok(Triples { a, b, c: divided.reduced(shares) })
+    if left == right {
+        return Err(Misuse::Other { what: "a one-sided triple of one party" }.into());
     }
-
-    /// Runs steps 1 and 2.
-    async fn products_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Vec<End>> {
-        let (values, rows) = (self.params.values(ring), Rows::new(self.params, ring));
-        let factor = |half: &Half| self.own_factor(ctx, half.sends == self.me, (ring, half.len));
-        let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
-        let whole = factors.iter().flatten().next().map(|factor| factor.whole(self, values));
-        let (mut sent, mut received) = self.transfer(ctx, (rows, ring), halves, whole.as_deref()).await?;
-        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let mut ends = Vec::new();
-        for (&half, factor) in halves.iter().zip(factors) {
-            let shape = (values, half.len);
-            let (mut bits, mut shares) = (None, None);
-            if half.chooses == self.me {
-                let (choices, of_choices) = received.take().ok_or(MISSING)?;
-                (bits, shares) = (Some(rows.chosen(&choices, shape)), Some(of_choices));
-            } else if half.sends == self.me {
-                shares = Some(sent.take().ok_or(MISSING)?);
-            }
-            weigh(&mut coins, rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
-            let both = |both: Option<[Wiped<Vector>; 2]>| both.map(<(_, _)>::from).unzip();
-            let (a, a_hat) = both(bits.map(|bits| bits.both));
-            let (product, c_hat) = both(shares.map(|shares| shares.both));
-            let a = a.map(|a| Wiped(a.convert(self.params.words(ring))));
-            let c = product.as_ref().map(|product| Wiped((**product).clone()));
-            ends.push(End { half, a, a_hat, factor, product, c, c_hat });
-        }
-        Ok(ends)
+    if len == 0 {
+        return Ok(Triples::none(keys.params.shares(ring)));
     }
+    let mut parts = Vec::new();
+    for start in (0..len).step_by(BATCH) {
+        let count = BATCH.min(len - start);
+        let half = |chooses, sends, len| Half { chooses, sends, len };
+        let halves = [half(left, right, count.div_ceil(2)), half(right, left, count / 2)];
+        parts.push(batch_of_halves(keys, ctx, ring, &halves[..count.min(2)]).await?);
+    }
+    Ok(Triples::joined(&parts))
+}
 
-    /// Runs step 1 between the two parties, in both directions at once.
-    async fn transfer(
-        &self,
-        ctx: &Ctx,
-        (rows, ring): (Rows, Ring),
-        halves: &[Half],
-        own: Option<&Vector>,
-    ) -> Result<Transferred> {
-        let of = |is: fn(&Half) -> usize| halves.iter().find(|half| is(half) == self.me);
-        let (sends, chooses) = (of(|half| half.sends), of(|half| half.chooses));
-        let Half { chooses: one, sends: other, .. } = halves[0];
-        let between = async |ctx: Ctx| {
-            let peer = if self.me == one { other } else { one };
-            let send = async |ctx: Ctx| match (sends, own) {
-                (Some(_), Some(own)) => self.send_factors(&ctx, peer, own, (rows, false)).await.map(Some),
-                _ => Ok(None),
-            };
-            let receive = async |ctx: Ctx| match chooses {
-                Some(half) => {
-                    let choices = Choices::Random(rows.count() * half.len);
-                    let shape = (self.params.values(ring), half.len);
-                    self.receive_factors(&ctx, peer, choices, (rows, shape)).await.map(Some)
-                }
-                None => Ok(None),
-            };
-            self.ot(peer)?.both(&ctx, send, receive).await
+async fn batch_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Triples> {
+    let (params, inner) = (keys.params, keys.params.inner_bits());
+    let (values, words, shares) = (params.values(ring), params.words(ring), params.shares(ring));
+    let mut ends = products_of_halves(keys, ctx, ring, halves).await?;
+
+    // Step 3.
+    for end in &mut ends {
+        for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
+            *value = lifted_if(ctx, &keys.private, value.as_deref(), words);
+        }
+        let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
+        let values = [end.a.as_mut(), end.a_hat.as_mut(), end.c.as_mut(), end.c_hat.as_mut(), beta, b];
+        for (i, value) in values.into_iter().enumerate() {
+            keys.twisted(Twist::Authenticated(i), value);
+        }
+    }
+    let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(keys.params, ring)).collect();
+    let each: Vec<Shared> = keys.voles().authenticate(ctx, &own).await?.into_iter().flatten().collect();
+    let parts: Vec<Authenticated> = each.chunks(VALUES).map(Authenticated::of).collect::<Result<_>>()?;
+    let all = |of: fn(&Authenticated) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
+    let [a, a_hat, c, c_hat] = [all(|x| &x.a), all(|x| &x.a_hat), all(|x| &x.c), all(|x| &x.c_hat)];
+    let (beta, b) = (all(|x| &x.beta), all(|x| &x.b));
+    let factors = beta.clone().plus(&b.raised(words, inner));
+
+    let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+    keys.sacrifice().run(ctx, values, &claim).await?;
+    let (betas, own_c) = quotients(keys, ctx, &ends, &beta).await?;
+    let divided = authenticate_quotients(keys, ctx, ring, &ends, &own_c).await?;
+    keys.division().check(ctx, values, [&a, &c, &divided], &betas).await?;
+
+    // In the second half the party of the first factor sends.
+    let (mut a_parts, mut b_parts) = (Vec::new(), Vec::new());
+    for (part, half) in parts.iter().zip(halves) {
+        let known = [part.a.reduced(shares), part.b.reduced(shares)];
+        let [of_a, of_b] = if half.chooses == halves[0].chooses { known } else { swapped(known) };
+        a_parts.push(of_a);
+        b_parts.push(of_b);
+    }
+    let [a, b] = [a_parts, b_parts].map(|parts| joined(&parts.iter().collect::<Vec<_>>()));
+    Ok(Triples { a, b, c: divided.reduced(shares) })
+}
+
+/// Runs steps 1 and 2.
+async fn products_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Vec<End>> {
+    let (values, rows) = (keys.params.values(ring), Rows::new(keys.params, ring));
+    let factor = |half: &Half| Factor::own(ctx, keys, half.sends == keys.me, (ring, half.len));
+    let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
+    let whole = factors.iter().flatten().next().map(|factor| factor.whole(keys.params, values));
+    let (mut sent, mut received) = transfer(keys, ctx, (rows, ring), halves, whole.as_deref()).await?;
+    // No party commits to its coins before it has all corrections, so r is unknown until all have them.
+    let mut coins = Coins::toss(ctx, &keys.session).await?;
+    let mut ends = Vec::new();
+    for (&half, factor) in halves.iter().zip(factors) {
+        let shape = (values, half.len);
+        let (mut bits, mut shares) = (None, None);
+        if half.chooses == keys.me {
+            let (choices, of_choices) = received.take().ok_or(MISSING)?;
+            (bits, shares) = (Some(rows.chosen(&choices, shape)), Some(of_choices));
+        } else if half.sends == keys.me {
+            shares = Some(sent.take().ok_or(MISSING)?);
+        }
+        weigh(&mut coins, rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
+        let both = |both: Option<[Wiped<Vector>; 2]>| both.map(<(_, _)>::from).unzip();
+        let (a, a_hat) = both(bits.map(|bits| bits.both));
+        let (product, c_hat) = both(shares.map(|shares| shares.both));
+        let a = a.map(|a| Wiped(a.convert(keys.params.words(ring))));
+        let c = product.as_ref().map(|product| Wiped((**product).clone()));
+        ends.push(End { half, a, a_hat, factor, product, c, c_hat });
+    }
+    Ok(ends)
+}
+
+/// Runs step 1 between the two parties, in both directions at once.
+async fn transfer(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    (rows, ring): (Rows, Ring),
+    halves: &[Half],
+    own: Option<&Vector>,
+) -> Result<Transferred> {
+    let of = |is: fn(&Half) -> usize| halves.iter().find(|half| is(half) == keys.me);
+    let (sends, chooses) = (of(|half| half.sends), of(|half| half.chooses));
+    let Half { chooses: one, sends: other, .. } = halves[0];
+    let between = async |ctx: Ctx| {
+        let peer = if keys.me == one { other } else { one };
+        let send = async |ctx: Ctx| match (sends, own) {
+            (Some(_), Some(own)) => factors::send(keys.ots(), &ctx, peer, own, (rows, false)).await.map(Some),
+            _ => Ok(None),
         };
-        let transferred = ctx.among(&[one.min(other), one.max(other)], between).await?;
-        Ok(transferred.unwrap_or((None, None)))
-    }
-
-    /// Runs step 5 up to the division: returns the betas, and this party's parts of c.
-    async fn quotients(&self, ctx: &Ctx, ends: &[End], beta: &Shared) -> Result<(Vector, Vec<Option<Wiped<Vector>>>)> {
-        let ring = Ring::of(self.params.inner_bits());
-        let (mut rests, mut incoming) = (Vec::new(), Vec::new());
-        for End { half, product, .. } in ends {
-            match (half.sends == self.me, half.chooses == self.me, product) {
-                (true, _, Some(v)) => rests.push((half.chooses, self.remainder(v))),
-                (_, true, _) => incoming.push((half.sends, (ring, half.len))),
-                _ => (),
+        let receive = async |ctx: Ctx| match chooses {
+            Some(half) => {
+                let choices = Choices::Random(rows.count() * half.len);
+                let shape = (keys.params.values(ring), half.len);
+                factors::receive(keys.ots(), &ctx, peer, choices, (rows, shape)).await.map(Some)
             }
-        }
-        let outgoing: Vec<(usize, &Vector)> = rests.iter().map(|(peer, rest)| (*peer, &**rest)).collect();
-        let open = async |ctx: Ctx| self.open_words(&ctx, beta).await;
-        let tell = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
-        let (betas, told) = ctx.join(open, tell).await?;
-        self.check_betas(ctx, &[&betas]).await?;
-        let (mut parts, mut start) = (Vec::new(), 0);
-        for end in ends {
-            let of_half = betas.value.slice(start..start + end.half.len);
-            start += end.half.len;
-            parts.push(self.twisted(Twist::Quotient, self.quotient(ctx, end, (&of_half, told.first()))?));
-        }
-        Ok((betas.value, parts))
-    }
+            None => Ok(None),
+        };
+        keys.ots().with(peer)?.both(&ctx, send, receive).await
+    };
+    let transferred = ctx.among(&[one.min(other), one.max(other)], between).await?;
+    Ok(transferred.unwrap_or((None, None)))
+}
 
-    /// Returns this party's part of c in a half: w - a beta - R or v + R, divided by 2^sg'.
-    fn quotient(
-        &self,
-        ctx: &Ctx,
-        end: &End,
-        (beta, rest): (&Vector, Option<&Vector>),
-    ) -> Result<Option<Wiped<Vector>>> {
-        let Some(product) = &end.product else { return Ok(None) };
-        let words = beta.ring();
-        let quotients = Ring::of(words.bits() - self.params.inner_bits());
-        if end.half.sends == self.me {
-            let mut part = self.rest_divided(product, quotients);
-            part.neg_assign();
-            return Ok(Some(part));
+/// Runs step 5 up to the division: returns the betas, and this party's parts of c.
+async fn quotients(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    ends: &[End],
+    beta: &Shared,
+) -> Result<(Vector, Vec<Option<Wiped<Vector>>>)> {
+    let ring = Ring::of(keys.params.inner_bits());
+    let (mut rests, mut incoming) = (Vec::new(), Vec::new());
+    for End { half, product, .. } in ends {
+        match (half.sends == keys.me, half.chooses == keys.me, product) {
+            (true, _, Some(v)) => rests.push((half.chooses, keys.division().remainder(v))),
+            (_, true, _) => incoming.push((half.sends, (ring, half.len))),
+            _ => (),
         }
-        let a = Wiped(end.a.as_ref().ok_or(MISSING)?.convert(product.ring()));
-        let part = before_division(product, &a, (beta, rest.ok_or(MISSING)?));
-        self.exactly_divided(ctx, part, quotients).map(Some)
     }
+    let outgoing: Vec<(usize, &Vector)> = rests.iter().map(|(peer, rest)| (*peer, &**rest)).collect();
+    let open = async |ctx: Ctx| keys.words().open(&ctx, beta).await;
+    let tell = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
+    let (betas, told) = ctx.join(open, tell).await?;
+    keys.division().check_betas(ctx, &[&betas]).await?;
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for end in ends {
+        let of_half = betas.value.slice(start..start + end.half.len);
+        start += end.half.len;
+        parts.push(keys.twisted(Twist::Quotient, quotient(keys, ctx, end, (&of_half, told.first()))?));
+    }
+    Ok((betas.value, parts))
+}
 
-    /// Authenticates c of all halves, from the parts of both parties.
-    async fn authenticate_quotients(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        ends: &[End],
-        own: &[Option<Wiped<Vector>>],
-    ) -> Result<Shared> {
-        let quotients = Ring::of(self.params.words(ring).bits() - self.params.inner_bits());
-        let mut all = Vec::new();
-        for (End { half, .. }, own) in ends.iter().zip(own) {
-            let of = |owner| Own::of(owner, (quotients, half.len), own.as_deref());
-            all.extend([of(half.chooses), of(half.sends)]);
-        }
-        let each: Vec<Shared> = self.authenticate(ctx, &all).await?.into_iter().flatten().collect();
-        let sums: Vec<Shared> = each.chunks(2).map(sum).collect();
-        Ok(joined(&sums.iter().collect::<Vec<_>>()))
+/// Returns this party's part of c in a half: w - a beta - R or v + R, divided by 2^sg'.
+fn quotient(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    end: &End,
+    (beta, rest): (&Vector, Option<&Vector>),
+) -> Result<Option<Wiped<Vector>>> {
+    let Some(product) = &end.product else { return Ok(None) };
+    let words = beta.ring();
+    let quotients = Ring::of(words.bits() - keys.params.inner_bits());
+    if end.half.sends == keys.me {
+        let mut part = keys.division().rest(product, quotients);
+        part.neg_assign();
+        return Ok(Some(part));
     }
+    let a = Wiped(end.a.as_ref().ok_or(MISSING)?.convert(product.ring()));
+    let part = before_division(product, &a, (beta, rest.ok_or(MISSING)?));
+    keys.division().exact(ctx, part, quotients).map(Some)
+}
+
+/// Authenticates c of all halves, from the parts of both parties.
+async fn authenticate_quotients(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    ring: Ring,
+    ends: &[End],
+    own: &[Option<Wiped<Vector>>],
+) -> Result<Shared> {
+    let quotients = Ring::of(keys.params.words(ring).bits() - keys.params.inner_bits());
+    let mut all = Vec::new();
+    for (End { half, .. }, own) in ends.iter().zip(own) {
+        let of = |owner| Own::of(owner, (quotients, half.len), own.as_deref());
+        all.extend([of(half.chooses), of(half.sends)]);
+    }
+    let each: Vec<Shared> = keys.voles().authenticate(ctx, &all).await?.into_iter().flatten().collect();
+    let sums: Vec<Shared> = each.chunks(2).map(sum).collect();
+    Ok(joined(&sums.iter().collect::<Vec<_>>()))
 }
 
 /// The number of vectors of a half that are authenticated.
@@ -274,10 +282,10 @@ const VALUES: usize = 8;
 
 impl End {
     /// Returns a, ahat and the shares of P_i; and the shares, beta and b of P_j.
-    fn to_authenticate(&self, keys: &Keys, ring: Ring) -> [Own<'_>; VALUES] {
+    fn to_authenticate(&self, params: Params, ring: Ring) -> [Own<'_>; VALUES] {
         let Half { chooses, sends, len } = self.half;
-        let words = keys.params.words(ring);
-        let quotients = Ring::of(words.bits() - keys.params.inner_bits());
+        let words = params.words(ring);
+        let quotients = Ring::of(words.bits() - params.inner_bits());
         let (beta, b) = self.factor.as_ref().map(|factor| (&*factor.beta, &*factor.b)).unzip();
         let (a, a_hat) = (self.a.as_deref(), self.a_hat.as_deref());
         let (c, c_hat) = (self.c.as_deref(), self.c_hat.as_deref());

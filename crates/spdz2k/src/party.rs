@@ -3,12 +3,14 @@
 use std::rc::Rc;
 
 use quorate_adversary::Adversary;
-use quorate_authenticated::{Authenticated, Keys as Online};
+use quorate_authenticated::Authenticated;
+use quorate_authenticated::keys::Keys as Online;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 
 use crate::keys::Transfers;
-use crate::make::{All, Maker, Protocols};
+use crate::make::{All, Protocols};
+use crate::memory::Memory;
 use crate::params::Params;
 
 /// One party of the protocol.
@@ -62,7 +64,7 @@ impl Spdz2k {
         self.protocols.transfers.params
     }
 
-    pub(crate) fn maker(&self) -> Maker<'_> {
-        Maker::new(&self.online, &self.protocols)
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        Memory { online: &self.online, transfers: &self.protocols.transfers }
     }
 }

@@ -26,15 +26,13 @@ use std::ops::Range;
 use quorate_adversary::Twist;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Authenticated, Tagged};
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
-use crate::authenticate::Own;
+use crate::authenticate::{Own, Voles};
 use crate::coins::Coins;
-use crate::edabit::Wanted;
-use crate::keys::Keys;
-use crate::make::Maker;
+use crate::maker::Maker;
 use crate::quicksilver::{Claim, MASK};
 
 const SAMPLE: &str = "a party's numbers and their bits";
@@ -97,80 +95,63 @@ struct Cut {
     numbers: Vec<[Tagged; 3]>,
 }
 
-impl Maker<'_> {
-    /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is wanted.
-    pub(crate) fn cut_and_choose(&self, wanted: &Wanted, lanes: usize) -> Option<Sizes> {
-        if !self.has_macs() {
-            return None;
-        }
-        let (keys, ring, count) = (&self.keys, wanted.ring, wanted.numbers() * lanes);
-        let (all_bits, bits) = (ring.bits() as usize, wanted.width as usize);
-        let element = |ring: Ring, count: usize| keys.transfers.digits.message_bytes((ring, count), false);
-        let sizes = Sizes::of(count, keys.params.inner_bits())?;
-        // In either way a bit with a MAC takes 4 bytes.
-        let told = ring.packed_bytes(count * (sizes.bucket - 1)) + (wanted.chosen_bits() - bits) * lanes / 8;
-        let chosen = element(keys.params.shares(ring), sizes.all()) + 4 * all_bits * sizes.all() + told;
-        let proven = element(keys.params.words(ring), bits * lanes) + 4 * bits * lanes;
-        (keys.params.always_cuts() || chosen < proven).then_some(sizes)
-    }
+/// Runs all steps: returns, by owner, numbers as elements of a ring, and the bits of all owners' numbers.
+pub(crate) async fn chosen_numbers(
+    maker: Maker<'_>,
+    ctx: &Ctx,
+    ring: Ring,
+    sizes: Sizes,
+) -> Result<(Vec<Tagged>, MacBits)> {
+    let Uncut { bits, numbers, masks } = uncut(maker, ctx, ring, sizes).await?;
+    let order = Coins::toss(ctx, &maker.keys.session).await?.permutation(sizes.all());
+    let Cut { bits, numbers } = cut((&bits, &numbers), ring, (order, sizes));
+    let [left, sample, others] = bits;
+    let opened = open_cut(maker.online, ctx, &sample, &numbers).await?;
+    let sums: Vec<Bits> = opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
+    let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
+    maker.keys.one_check(async || claim.check(ctx, maker.keys.online).await).await?;
+    Ok((numbers.into_iter().map(|[left, ..]| left).collect(), left))
+}
 
-    /// Runs all steps: returns, by owner, numbers as elements of a ring, and the bits of all owners' numbers.
-    pub(crate) async fn chosen_numbers(&self, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<(Vec<Tagged>, MacBits)> {
-        let Uncut { bits, numbers, masks } = self.uncut(ctx, ring, sizes).await?;
-        let order = Coins::toss(ctx, &self.keys.session).await?.permutation(sizes.all());
-        let Cut { bits, numbers } = cut((&bits, &numbers), ring, (order, sizes));
-        let [left, sample, others] = bits;
-        let opened = self.open_cut(ctx, &sample, &numbers).await?;
-        let sums: Vec<Bits> =
-            opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
-        let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
-        self.keys.one_check(async || self.keys.check_sums(ctx, &claim).await).await?;
-        Ok((numbers.into_iter().map(|[left, ..]| left).collect(), left))
-    }
+/// Runs steps 1 and 2.
+async fn uncut(maker: Maker<'_>, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<Uncut> {
+    let (rows, all) = (ring.bits() as usize, sizes.all());
+    let masks = MASK * (maker.keys.parties - 1);
+    let drawn = maker.tinyot()?.random(ctx, rows * all + masks).await?;
+    let bits = drawn.slice(0..rows * all).in_rows((rows, all));
+    let own = Wiped(bits.own.to_vector(maker.keys.params.shares(ring)));
+    let numbers = own_numbers(maker.keys.voles(), ctx, &own).await?;
+    Ok(Uncut { bits, numbers, masks: drawn.slice(rows * all..rows * all + masks) })
+}
 
-    /// Runs steps 1 and 2.
-    async fn uncut(&self, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<Uncut> {
-        let (rows, all) = (ring.bits() as usize, sizes.all());
-        let masks = MASK * (self.keys.parties - 1);
-        let drawn = self.keys.tinyot()?.random(ctx, rows * all + masks).await?;
-        let bits = drawn.slice(0..rows * all).in_rows((rows, all));
-        let own = Wiped(bits.own.to_vector(self.keys.params.shares(ring)));
-        let numbers = self.keys.own_numbers(ctx, &own).await?;
-        Ok(Uncut { bits, numbers, masks: drawn.slice(rows * all..rows * all + masks) })
-    }
-
-    /// Runs steps 4 and 5: returns the opened sums, by owner.
-    async fn open_cut(&self, ctx: &Ctx, sample: &MacBits, numbers: &[[Tagged; 3]]) -> Result<Vec<Vector>> {
-        let (rows, count) = sample.shape();
-        let told = |[left, sample, others]: &[Tagged; 3]| {
-            let times = others.shape().1 / left.shape().1;
-            let mut sums = left.linear(&Linear::Repeat(times)).zip(others, Vector::add_assign);
-            self.keys.twisted(Twist::Sum, &mut sums.share);
-            Tagged::concat(&[sample, &sums])
-        };
-        let told: Vec<Tagged> = numbers.iter().map(told).collect();
-        let parts: Vec<(usize, &Tagged)> = told.iter().enumerate().collect();
-        let elements = async |ctx: Ctx| self.open_known(&ctx, &parts).await;
-        let bits = async |ctx: Ctx| self.open_own_bits(&ctx, sample).await;
-        let (opened, bits) = ctx.join(elements, bits).await?;
-        let same = |(number, bits): (&Vector, &Bits)| {
-            number.slice(0..count).to_bits(0..rows as u32).to_bools() == bits.to_bools()
-        };
-        match ctx.is_dry() || opened.iter().zip(&bits).all(same) {
-            true => Ok(opened),
-            false => Err(Error::Cheating { check: SAMPLE }),
-        }
+/// Runs steps 4 and 5: returns the opened sums, by owner.
+async fn open_cut(online: &Authenticated, ctx: &Ctx, sample: &MacBits, numbers: &[[Tagged; 3]]) -> Result<Vec<Vector>> {
+    let (rows, count) = sample.shape();
+    let told = |[left, sample, others]: &[Tagged; 3]| {
+        let times = others.shape().1 / left.shape().1;
+        let mut sums = left.linear(&Linear::Repeat(times)).zip(others, Vector::add_assign);
+        online.keys().twisted(Twist::Sum, &mut sums.share);
+        Tagged::concat(&[sample, &sums])
+    };
+    let told: Vec<Tagged> = numbers.iter().map(told).collect();
+    let parts: Vec<(usize, &Tagged)> = told.iter().enumerate().collect();
+    let elements = async |ctx: Ctx| online.open_known(&ctx, &parts).await;
+    let bits = async |ctx: Ctx| online.open_own_bits(&ctx, sample).await;
+    let (opened, bits) = ctx.join(elements, bits).await?;
+    let same =
+        |(number, bits): (&Vector, &Bits)| number.slice(0..count).to_bits(0..rows as u32).to_bools() == bits.to_bools();
+    match ctx.is_dry() || opened.iter().zip(&bits).all(same) {
+        true => Ok(opened),
+        false => Err(Error::Cheating { check: SAMPLE }),
     }
 }
 
-impl Keys<'_> {
-    /// Runs step 2: returns shares of the numbers, by owner.
-    async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
-        let own = self.twisted(Twist::Number, Cow::Borrowed(own));
-        let mut numbers = self.authenticate(ctx, &[Own::each(&own)]).await?.pop().ok_or(NO_NUMBERS)?;
-        self.twisted(Twist::ToldNumber, &mut numbers[self.me].share);
-        Ok(numbers)
-    }
+/// Runs step 2: returns shares of the numbers, by owner.
+async fn own_numbers(voles: Voles<'_>, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
+    let own = voles.keys.twisted(Twist::Number, Cow::Borrowed(own));
+    let mut numbers = voles.authenticate(ctx, &[Own::each(&own)]).await?.pop().ok_or(NO_NUMBERS)?;
+    voles.keys.twisted(Twist::ToldNumber, &mut numbers[voles.keys.me].share);
+    Ok(numbers)
 }
 
 /// Step 3: returns the first of each bucket, the opened numbers, and the others of each bucket, with all second ones

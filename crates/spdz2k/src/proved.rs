@@ -20,28 +20,25 @@ use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
-use crate::authenticate::Own;
-use crate::keys::Keys;
-use crate::provenproduct::Claim;
+use crate::authenticate::{Own, Voles};
+use crate::provenproduct::{self, Claim};
 
 const BITS: &str = "the proof that a party's bits are bits";
 
-impl Keys<'_> {
-    /// Makes `len` proven bits of each party over Z_2^k: by owner.
-    ///
-    /// # Errors
-    /// [`Error::Cheating`] where a peer has something other than bits; any error that ends a run.
-    pub(crate) async fn own_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Vec<Shared>> {
-        let words = self.params.words(ring);
-        let mut coins = ctx.randomness().stream(&self.private);
-        let bits = self.twisted(Twist::ProvenBit, Wiped(Wiped(coins.draw::<Bits>((1, len))).to_vector(words)));
-        let uniform = Wiped(coins.draw::<Vector>((words, self.parties - 1)));
-        let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
-        let made = self.correlate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
-        let claim = Claim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
-        self.one_check(async || self.check_products(ctx, &made, &claim).await).await?;
-        let shares = self.params.shares(ring);
-        let kept = |shared: &Shared| shared.map(|x| x.slice(0..len)).reduced(shares);
-        Ok(self.by_owner(made).iter().map(kept).collect())
-    }
+/// Makes `len` proven bits of each party over Z_2^k: by owner.
+///
+/// # Errors
+/// [`Error::Cheating`] where a peer has something other than bits; any error that ends a run.
+pub(crate) async fn own_bits(voles: Voles<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Vec<Shared>> {
+    let words = voles.params.words(ring);
+    let mut coins = ctx.randomness().stream(&voles.keys.private);
+    let bits = voles.keys.twisted(Twist::ProvenBit, Wiped(Wiped(coins.draw::<Bits>((1, len))).to_vector(words)));
+    let uniform = Wiped(coins.draw::<Vector>((words, voles.keys.parties - 1)));
+    let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
+    let made = voles.correlate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
+    let claim = Claim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
+    voles.keys.one_check(async || provenproduct::check(voles, ctx, &made, &claim).await).await?;
+    let shares = voles.params.shares(ring);
+    let kept = |shared: &Shared| shared.map(|x| x.slice(0..len)).reduced(shares);
+    Ok(voles.by_owner(made).iter().map(kept).collect())
 }

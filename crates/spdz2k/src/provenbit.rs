@@ -15,63 +15,62 @@
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{SharedBits, Tagged};
 use quorate_engine::{Ctx, Error, Form, Linear, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
-use crate::make::Maker;
+use crate::bits_as_elements::{links, macs_of};
+use crate::maker::Maker;
+use crate::proved::own_bits;
 
 /// The number of bits that are made together.
 const BATCH: usize = 1 << 14;
 const NO_BITS: Error = Error::Bug { what: "no party has bits" };
 
-impl Maker<'_> {
-    /// Makes random bits as elements, and checks them.
-    pub(crate) async fn bits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        if ring.bits() == 1 {
-            return self.random_elements(ctx, None, (ring, len)).await;
-        }
-        let mut parts = vec![self.nothing(ctx, ring)];
-        for start in (0..len).step_by(BATCH) {
-            let own = self.keys.own_bits(ctx, ring, BATCH.min(len - start)).await?;
-            parts.push(self.xor_of_owned(ctx, ring, &own).await?);
-            self.check_made(ctx).await?;
-        }
-        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+/// Makes random bits as elements, and checks them.
+pub(crate) async fn bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+    if ring.bits() == 1 {
+        return maker.random_elements(ctx, None, (ring, len)).await;
     }
+    let mut parts = vec![maker.nothing(ctx, ring)];
+    for start in (0..len).step_by(BATCH) {
+        let own = own_bits(maker.keys.voles(), ctx, ring, BATCH.min(len - start)).await?;
+        parts.push(xor_of_owned(maker, ctx, ring, &own).await?);
+        maker.check_made(ctx).await?;
+    }
+    Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+}
 
-    /// Makes random bits as elements and with MACs, and checks them.
-    pub(crate) async fn dabits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
-        if ring.bits() == 1 {
-            return self.links(ctx, len).await;
-        }
-        let (mut elements, mut bits) = (vec![self.nothing(ctx, ring)], vec![self.blank_bits(ctx.is_dry(), (1, 0))]);
-        for start in (0..len).step_by(BATCH) {
-            let own = self.keys.own_bits(ctx, ring, BATCH.min(len - start)).await?;
-            let mut with_macs = self.macs_of(ctx, &own).await?.into_iter();
-            let first = with_macs.next().ok_or(NO_BITS)?;
-            bits.push(SharedBits::macs(with_macs.fold(first, |sum, own| sum.xor(&own))));
-            elements.push(self.xor_of_owned(ctx, ring, &own).await?);
-            self.check_made(ctx).await?;
-        }
-        Ok((
-            Tagged::concat(&elements.iter().collect::<Vec<_>>()),
-            SharedBits::concat_lanes(&bits.iter().collect::<Vec<_>>()),
-        ))
+/// Makes random bits as elements and with MACs, and checks them.
+pub(crate) async fn dabits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+    if ring.bits() == 1 {
+        return links(maker, ctx, len).await;
     }
+    let (mut elements, mut bits) = (vec![maker.nothing(ctx, ring)], vec![maker.blank_bits(ctx.is_dry(), (1, 0))]);
+    for start in (0..len).step_by(BATCH) {
+        let own = own_bits(maker.keys.voles(), ctx, ring, BATCH.min(len - start)).await?;
+        let mut with_macs = macs_of(maker, ctx, &own).await?.into_iter();
+        let first = with_macs.next().ok_or(NO_BITS)?;
+        bits.push(SharedBits::macs(with_macs.fold(first, |sum, own| sum.xor(&own))));
+        elements.push(xor_of_owned(maker, ctx, ring, &own).await?);
+        maker.check_made(ctx).await?;
+    }
+    Ok((
+        Tagged::concat(&elements.iter().collect::<Vec<_>>()),
+        SharedBits::concat_lanes(&bits.iter().collect::<Vec<_>>()),
+    ))
+}
 
-    /// Runs steps 3 and 4.
-    async fn xor_of_owned(&self, ctx: &Ctx, ring: Ring, own: &[Shared]) -> Result<Tagged> {
-        let below = Ring::of(ring.bits() - 1);
-        let known = |owner: usize| Tagged::of(ring, &own[owner]).known_to(Some(owner));
-        let bits = [known(0), known(1)];
-        let [x, y] = bits.each_ref().map(|bits| bits.linear(&Linear::Reduce(below)));
-        let triples = self.one_sided_triples(ctx, [0, 1], (below, x.shape().1)).await?;
-        let product = self.multiply_with(ctx, Form::Product, [&x, &y], triples).await?;
-        let twice = product.linear(&Linear::Raise(ring, 1));
-        let [x, y] = bits;
-        Ok(x.zip(&y, Vector::add_assign).zip(&twice, Vector::sub_assign))
-    }
+/// Runs steps 3 and 4.
+async fn xor_of_owned(maker: Maker<'_>, ctx: &Ctx, ring: Ring, own: &[Shared]) -> Result<Tagged> {
+    let below = Ring::of(ring.bits() - 1);
+    let known = |owner: usize| Tagged::of(ring, &own[owner]).known_to(Some(owner));
+    let bits = [known(0), known(1)];
+    let [x, y] = bits.each_ref().map(|bits| bits.linear(&Linear::Reduce(below)));
+    let triples = maker.one_sided_triples(ctx, [0, 1], (below, x.shape().1)).await?;
+    let product = maker.multiply_with(ctx, Form::Product, [&x, &y], triples).await?;
+    let twice = product.linear(&Linear::Raise(ring, 1));
+    let [x, y] = bits;
+    Ok(x.zip(&y, Vector::add_assign).zip(&twice, Vector::sub_assign))
 }

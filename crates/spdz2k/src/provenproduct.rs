@@ -27,9 +27,9 @@ use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::authenticate::{Correlated, Own};
+use crate::authenticate::{Correlated, Own, Voles};
 use crate::coins::Coins;
-use crate::keys::Keys;
+use crate::draws::own_if;
 use crate::triple::Triples;
 
 /// The number of triples that are made together.
@@ -46,106 +46,99 @@ pub(crate) struct Claim {
     pub check: &'static str,
 }
 
-impl Keys<'_> {
-    /// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
-    ///
-    /// # Errors
-    /// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
-    pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
-        self.params.check_values(ring)?;
-        if len == 0 {
-            return Ok(Triples::none(self.params.shares(ring)));
-        }
-        let mut parts = Vec::new();
-        for start in (0..len).step_by(BATCH) {
-            parts.push(self.some_own_triples(ctx, owner, ring, BATCH.min(len - start)).await?);
-        }
-        Ok(Triples::joined(&parts))
+/// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
+///
+/// # Errors
+/// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
+pub(crate) async fn own_triples(voles: Voles<'_>, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
+    voles.params.check_values(ring)?;
+    if len == 0 {
+        return Ok(Triples::none(voles.params.shares(ring)));
     }
-
-    async fn some_own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
-        self.own_products(ctx, owner, ring, (Form::Product, [len; 3])).await
+    let mut parts = Vec::new();
+    for start in (0..len).step_by(BATCH) {
+        parts.push(products_of(voles, ctx, owner, ring, (Form::Product, [BATCH.min(len - start); 3])).await?);
     }
+    Ok(Triples::joined(&parts))
+}
 
-    /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
-    ///
-    /// # Errors
-    /// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
-    pub async fn own_matrix_triples(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        ring: Ring,
-        ((m, k, n), len): (Dims, usize),
-    ) -> Result<Triples> {
-        self.params.check_values(ring)?;
-        let mut parts = vec![Triples::none(self.params.shares(ring))];
-        for _ in 0..len {
-            let form = (Form::MatMul { m, k, n }, [m * k, k * n, m * n]);
-            parts.push(self.own_products(ctx, owner, ring, form).await?);
-        }
-        Ok(Triples::joined(&parts))
+/// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
+///
+/// # Errors
+/// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
+pub(crate) async fn own_matrix_triples(
+    voles: Voles<'_>,
+    ctx: &Ctx,
+    owner: usize,
+    ring: Ring,
+    ((m, k, n), len): (Dims, usize),
+) -> Result<Triples> {
+    voles.params.check_values(ring)?;
+    let mut parts = vec![Triples::none(voles.params.shares(ring))];
+    for _ in 0..len {
+        let form = (Form::MatMul { m, k, n }, [m * k, k * n, m * n]);
+        parts.push(products_of(voles, ctx, owner, ring, form).await?);
     }
+    Ok(Triples::joined(&parts))
+}
 
-    /// Makes factors of one party, and their products or sums of products; the numbers of elements are those given.
-    async fn own_products(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        ring: Ring,
-        (form, [of_x, of_y, of_z]): (Form, [usize; 3]),
-    ) -> Result<Triples> {
-        let (words, masks) = (self.params.words(ring), self.parties - 1);
-        let claim =
-            Claim { form, x: 0..of_x, y: of_x..of_x + of_y, z: of_x + of_y..of_x + of_y + of_z, check: PRODUCTS };
-        let drawn = self.own_if(ctx, owner == self.me, (words, of_x + of_y + masks));
-        let own = drawn.map(|drawn| {
-            let [a, b] = [&claim.x, &claim.y].map(|range| Wiped(drawn.slice(range.clone())));
-            let c = self.twisted(Twist::Product, products(form, &a, &b));
-            Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(claim.z.start..claim.z.start + masks))]))
-        });
-        let shape = (words, claim.z.end + masks);
-        let made = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?.pop().ok_or(MISSING)?;
-        self.one_check(async || self.check_products(ctx, &made, &claim).await).await?;
-        let shares = self.params.shares(ring);
-        let all = self.by_owner(made).pop().ok_or(MISSING)?;
-        let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
-        Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
+/// Makes factors of one party, and their products or sums of products; the numbers of elements are those given.
+async fn products_of(
+    voles: Voles<'_>,
+    ctx: &Ctx,
+    owner: usize,
+    ring: Ring,
+    (form, [of_x, of_y, of_z]): (Form, [usize; 3]),
+) -> Result<Triples> {
+    let (words, masks) = (voles.params.words(ring), voles.keys.parties - 1);
+    let claim = Claim { form, x: 0..of_x, y: of_x..of_x + of_y, z: of_x + of_y..of_x + of_y + of_z, check: PRODUCTS };
+    let drawn = own_if(ctx, &voles.keys.private, owner == voles.keys.me, (words, of_x + of_y + masks));
+    let own = drawn.map(|drawn| {
+        let [a, b] = [&claim.x, &claim.y].map(|range| Wiped(drawn.slice(range.clone())));
+        let c = voles.keys.twisted(Twist::Product, products(form, &a, &b));
+        Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(claim.z.start..claim.z.start + masks))]))
+    });
+    let shape = (words, claim.z.end + masks);
+    let made = voles.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?.pop().ok_or(MISSING)?;
+    voles.keys.one_check(async || check(voles, ctx, &made, &claim).await).await?;
+    let shares = voles.params.shares(ring);
+    let all = voles.by_owner(made).pop().ok_or(MISSING)?;
+    let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
+    Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
+}
+
+/// Runs steps 2 to 4.
+pub(crate) async fn check(voles: Voles<'_>, ctx: &Ctx, made: &Correlated, claim: &Claim) -> Result<()> {
+    let (peers, ring) = (voles.keys.peers(), made.shape.0);
+    let mut coins = Coins::toss(ctx, &voles.keys.session).await?;
+    let chi = coins.rows(voles.params.key_bits(), (1, claim.z.len())).remove(0);
+    let first_mask = made.shape.1 - peers.len();
+    let messages: Vec<Vec<u8>> = (0..peers.len()).map(|i| proof(made, claim, &chi, (i, first_mask + i))).collect();
+    let length = |w: &Option<Wiped<Vector>>| if w.is_some() { 2 * ring.packed_bytes(1) } else { 0 };
+    let lengths: Vec<(usize, usize)> = peers.iter().zip(&made.w).map(|(&peer, w)| (peer, length(w))).collect();
+    let told = voles.tell_each(ctx, &messages, &lengths).await?;
+    let mut holds = true;
+    for ((&peer, w), told) in peers.iter().zip(&made.w).zip(&told) {
+        let Some(w) = w else { continue };
+        let (constant, linear) = told.split_at(ring.packed_bytes(1));
+        // The owner counts its peers without itself.
+        let mask = first_mask + voles.keys.me - usize::from(voles.keys.me > peer);
+        let part = |range: &Range<usize>| Wiped(w.slice(range.clone()));
+        // w_x w_y + alpha w_z
+        let mut sum = part(&claim.z);
+        sum.scale(voles.keys.key());
+        claim.form.accumulate(&mut sum, &part(&claim.x), &part(&claim.y));
+        let mut rest = Wiped(sum.weighed(&chi));
+        rest.add_assign(&w.slice(mask..mask + 1));
+        rest.sub_assign(&unpack(ring, 1, constant)?);
+        let mut linear = Wiped(unpack(ring, 1, linear)?);
+        linear.scale(voles.keys.key());
+        rest.sub_assign(&linear);
+        holds &= is_zero(&rest);
     }
-
-    /// Runs steps 2 to 4.
-    pub(crate) async fn check_products(&self, ctx: &Ctx, made: &Correlated, claim: &Claim) -> Result<()> {
-        let (peers, ring) = (self.peers(), made.shape.0);
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let chi = coins.rows(self.params.key_bits(), (1, claim.z.len())).remove(0);
-        let first_mask = made.shape.1 - peers.len();
-        let messages: Vec<Vec<u8>> = (0..peers.len()).map(|i| proof(made, claim, &chi, (i, first_mask + i))).collect();
-        let length = |w: &Option<Wiped<Vector>>| if w.is_some() { 2 * ring.packed_bytes(1) } else { 0 };
-        let lengths: Vec<(usize, usize)> = peers.iter().zip(&made.w).map(|(&peer, w)| (peer, length(w))).collect();
-        let told = self.tell_each(ctx, &messages, &lengths).await?;
-        let mut holds = true;
-        for ((&peer, w), told) in peers.iter().zip(&made.w).zip(&told) {
-            let Some(w) = w else { continue };
-            let (constant, linear) = told.split_at(ring.packed_bytes(1));
-            // The owner counts its peers without itself.
-            let mask = first_mask + self.me - usize::from(self.me > peer);
-            let part = |range: &Range<usize>| Wiped(w.slice(range.clone()));
-            // w_x w_y + alpha w_z
-            let mut sum = part(&claim.z);
-            sum.scale(self.key());
-            claim.form.accumulate(&mut sum, &part(&claim.x), &part(&claim.y));
-            let mut rest = Wiped(sum.weighed(&chi));
-            rest.add_assign(&w.slice(mask..mask + 1));
-            rest.sub_assign(&unpack(ring, 1, constant)?);
-            let mut linear = Wiped(unpack(ring, 1, linear)?);
-            linear.scale(self.key());
-            rest.sub_assign(&linear);
-            holds &= is_zero(&rest);
-        }
-        match ctx.is_dry() || holds {
-            true => Ok(()),
-            false => Err(Error::Cheating { check: claim.check }),
-        }
+    match ctx.is_dry() || holds {
+        true => Ok(()),
+        false => Err(Error::Cheating { check: claim.check }),
     }
 }
 

@@ -22,6 +22,7 @@
 //! M_0 and K_0 belong to x_0 + y_0 + c_0. The proof takes 32 bytes to each peer, whatever its size.
 
 use quorate_adversary::Twist;
+use quorate_authenticated::keys::Keys;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::weights::doubled;
 use quorate_crypto::{ct_eq, gf128};
@@ -31,7 +32,6 @@ use quorate_ring::{Bits, meter};
 use zeroize::Zeroizing;
 
 use crate::coins::Coins;
-use crate::keys::Keys;
 
 const SUMS: &str = "the proof of what a party's numbers add up to";
 const BLOCK_BYTES: usize = 16;
@@ -56,53 +56,6 @@ pub(crate) struct Claim<'b> {
 struct Proof {
     constant: u128,
     linear: u128,
-}
-
-impl Keys<'_> {
-    /// Runs all steps.
-    ///
-    /// # Errors
-    /// [`Error::Cheating`] where numbers of a peer have another sum; any error that ends a run.
-    pub(crate) async fn check_sums(&self, ctx: &Ctx, claim: &Claim<'_>) -> Result<()> {
-        let peers = self.peers();
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        meter::stream(2 * STREAMED * claim.y.len() * peers.len());
-        let places = Places { me: self.me, peers: &peers };
-        let (proofs, expected) =
-            if ctx.is_dry() { Default::default() } else { self.both_sides(claim, places, &mut coins) };
-        let said = |proof: &Proof| Proof { constant: self.twisted(Twist::Proof, proof.constant), ..*proof };
-        let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| said(proof).to_bytes());
-        let own: Vec<_> = (0..peers.len()).map(message).collect();
-        let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &own[..])).collect();
-        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 2 * BLOCK_BYTES)).collect();
-        let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
-        let mut holds = true;
-        for (expected, told) in expected.iter().zip(&told) {
-            let Proof { constant, linear } = Proof::from_bytes(told);
-            let told = constant ^ gf128::mul(linear, *self.delta);
-            holds &= ct_eq(&expected.to_le_bytes(), &told.to_le_bytes());
-        }
-        match holds {
-            true => Ok(()),
-            false => Err(Error::Cheating { check: SUMS }),
-        }
-    }
-
-    /// Returns, by peer, the messages of step 2 and the left sides of step 3. Goes row by row, so coins are used at
-    /// once.
-    fn both_sides(&self, claim: &Claim<'_>, places: Places<'_>, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
-        let peers = 0..places.peers.len();
-        let mut proofs: Vec<Proof> = peers.clone().map(|peer| claim.mask(peer)).collect();
-        let mut sides: Vec<Side> = peers.clone().map(|peer| claim.mask_of(peer, places.as_peer_of(peer))).collect();
-        for row in 0..claim.x.shape().0 {
-            let chi = coins.blocks(claim.y.shape().1).unwrap_or_default();
-            for peer in peers.clone() {
-                claim.prove_row(&mut proofs[peer], (places.me, peer), (row, &chi));
-                claim.expect_row(&mut sides[peer], (places.peers[peer], peer), (row, &chi), *self.delta);
-            }
-        }
-        (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, *self.delta)).collect())
-    }
 }
 
 impl Proof {
@@ -169,6 +122,51 @@ impl<'b> Piece<'b> {
 }
 
 impl Claim<'_> {
+    /// Runs all steps.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`] where numbers of a peer have another sum; any error that ends a run.
+    pub async fn check(&self, ctx: &Ctx, keys: &Keys) -> Result<()> {
+        let peers = keys.peers();
+        let mut coins = Coins::toss(ctx, &keys.session).await?;
+        meter::stream(2 * STREAMED * self.y.len() * peers.len());
+        let places = Places { me: keys.me, peers: &peers };
+        let (proofs, expected) =
+            if ctx.is_dry() { Default::default() } else { self.both_sides(*keys.delta, places, &mut coins) };
+        let said = |proof: &Proof| Proof { constant: keys.twisted(Twist::Proof, proof.constant), ..*proof };
+        let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| said(proof).to_bytes());
+        let own: Vec<_> = (0..peers.len()).map(message).collect();
+        let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &own[..])).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 2 * BLOCK_BYTES)).collect();
+        let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
+        let mut holds = true;
+        for (expected, told) in expected.iter().zip(&told) {
+            let Proof { constant, linear } = Proof::from_bytes(told);
+            let told = constant ^ gf128::mul(linear, *keys.delta);
+            holds &= ct_eq(&expected.to_le_bytes(), &told.to_le_bytes());
+        }
+        match holds {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: SUMS }),
+        }
+    }
+
+    /// Returns, by peer, the messages of step 2 and the left sides of step 3. Goes row by row, so coins are used at
+    /// once.
+    fn both_sides(&self, delta: u128, places: Places<'_>, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
+        let peers = 0..places.peers.len();
+        let mut proofs: Vec<Proof> = peers.clone().map(|peer| self.mask(peer)).collect();
+        let mut sides: Vec<Side> = peers.clone().map(|peer| self.mask_of(peer, places.as_peer_of(peer))).collect();
+        for row in 0..self.x.shape().0 {
+            let chi = coins.blocks(self.y.shape().1).unwrap_or_default();
+            for peer in peers.clone() {
+                self.prove_row(&mut proofs[peer], (places.me, peer), (row, &chi));
+                self.expect_row(&mut sides[peer], (places.peers[peer], peer), (row, &chi), delta);
+            }
+        }
+        (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, delta)).collect())
+    }
+
     /// Returns the start of a proof towards the peer of this number: the mask.
     fn mask(&self, peer: usize) -> Proof {
         let (macs, words) = (self.masks.peers[peer].macs.as_slice(), self.masks.own.words_of(0));

@@ -13,42 +13,39 @@
 //! leaves as 2^k. Before step 1, u is authenticated (4 rounds) and the triples are made (37 rounds). Bytes to each peer
 //! for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
 
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::Tagged;
 use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};
 
-use crate::make::Maker;
+use crate::maker::Maker;
 
 /// The number of bits that are made together.
 pub(crate) const BATCH: usize = 1 << 12;
 
-impl Maker<'_> {
-    /// Makes random bits, and checks them.
-    pub(crate) async fn bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        let mut parts = vec![self.nothing(ctx, ring)];
-        for start in (0..len).step_by(BATCH) {
-            parts.push(self.some_bits_by_roots(ctx, ring, BATCH.min(len - start)).await?);
-        }
-        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+/// Makes random bits, and checks them.
+pub(crate) async fn bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+    let mut parts = vec![maker.nothing(ctx, ring)];
+    for start in (0..len).step_by(BATCH) {
+        parts.push(some_bits(maker, ctx, ring, BATCH.min(len - start)).await?);
     }
+    Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+}
 
-    async fn some_bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        let large = Ring::of(ring.bits() + 2);
-        let u = self.random_elements(ctx, None, (large, len)).await?;
-        let triples = self.triples(ctx, large, len).await?;
-        let one = self.ones(ctx, (large, len));
-        let a = self.plus(&u.linear(&Linear::Scale(2)), &one);
-        let square = self.multiply_with(ctx, Form::Product, [&a, &a], triples).await?;
-        let (_, inverses) = self.open_elements(ctx, &square).await?.odd_square_roots();
-        let ratio = a.linear(&Linear::Factors(&inverses));
-        let bits = self.plus(&ratio, &one).halved();
-        self.check_made(ctx).await?;
-        Ok(bits.linear(&Linear::Reduce(ring)))
-    }
+async fn some_bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+    let large = Ring::of(ring.bits() + 2);
+    let u = maker.random_elements(ctx, None, (large, len)).await?;
+    let triples = maker.triples(ctx, large, len).await?;
+    let one = ones(ctx, maker.keys.params.shares(large), len);
+    let a = maker.plus(&u.linear(&Linear::Scale(2)), &one);
+    let square = maker.multiply_with(ctx, Form::Product, [&a, &a], triples).await?;
+    let (_, inverses) = maker.open_elements(ctx, &square).await?.odd_square_roots();
+    let ratio = a.linear(&Linear::Factors(&inverses));
+    let bits = maker.plus(&ratio, &one).halved();
+    maker.check_made(ctx).await?;
+    Ok(bits.linear(&Linear::Reduce(ring)))
+}
 
-    /// Returns ones in the ring of shares.
-    fn ones(&self, ctx: &Ctx, (ring, len): (Ring, usize)) -> Vector {
-        let shares = self.keys.params.shares(ring);
-        if ctx.is_dry() { Vector::shape(shares, len) } else { Vector::constant(shares, 1, len) }
-    }
+/// Returns ones in a ring of shares.
+fn ones(ctx: &Ctx, shares: Ring, len: usize) -> Vector {
+    if ctx.is_dry() { Vector::shape(shares, len) } else { Vector::constant(shares, 1, len) }
 }

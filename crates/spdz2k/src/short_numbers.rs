@@ -13,97 +13,66 @@
 //! below d and from e to w; the number is a + 2^d h.
 
 use quorate_adversary::Twist;
-use quorate_authenticated::forms::SharedBits;
 use quorate_authenticated::macs::MacBits;
-use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Authenticated, SharedBits, Tagged};
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::edabit::{Own, Wanted};
-use crate::make::Maker;
-use crate::privateedabit::Sizes;
+use crate::maker::Maker;
+use crate::numbers::{Own, Wanted};
+use crate::privateedabit::{Sizes, chosen_numbers};
 
-impl Wanted {
-    /// Returns the bits of a, and of h, that are left.
-    fn kept(&self) -> Vec<Vec<u32>> {
-        match self.part {
-            None => vec![(0..self.width).collect()],
-            Some([from, to]) => vec![(0..from).chain(to..self.width).collect(), (0..to - from).collect()],
+/// Runs all steps, by owner. Sizes are for a and h together.
+pub(crate) async fn chosen_parts(maker: Maker<'_>, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
+    let lanes = sizes.count / wanted.numbers();
+    let (numbers, bits) = chosen_numbers(maker, ctx, wanted.ring, sizes).await?;
+    let told = tell_bits_of_numbers(maker.online, ctx, wanted, (&bits, lanes)).await?;
+    let left = in_order(wanted, &bits, lanes);
+    let ends = maker.tinyot()?;
+    let own = |(owner, number): (usize, &Tagged)| {
+        let number = match told.get(owner) {
+            Some(told) => without(maker.online, number, told),
+            None => number.clone(),
+        };
+        let [a, h] = [0, 1].map(|i| number.linear(&Linear::Slice(i * lanes..(i + 1).min(wanted.numbers()) * lanes)));
+        let bits = SharedBits::macs(ends.part_of(owner, &left));
+        match wanted.part {
+            None => Own { value: a, part: None, bits },
+            Some([from, _]) => {
+                Own { value: a.zip(&h.linear(&Linear::Shl(from)), Vector::add_assign), part: Some(h), bits }
+            }
         }
-    }
-
-    /// Returns the bits of a, and of h, that are sent.
-    fn told(&self) -> Vec<Vec<u32>> {
-        let others = |kept: Vec<u32>| (0..self.ring.bits()).filter(|bit| !kept.contains(bit)).collect();
-        self.kept().into_iter().map(others).collect()
-    }
-
-    /// Returns the number of numbers that each demand takes.
-    pub(crate) fn numbers(&self) -> usize {
-        if self.part.is_some() { 2 } else { 1 }
-    }
-
-    /// Returns the number of all bits of those numbers.
-    pub(crate) fn chosen_bits(&self) -> usize {
-        self.numbers() * self.ring.bits() as usize
-    }
+    };
+    Ok(numbers.iter().enumerate().map(own).collect())
 }
 
-impl Maker<'_> {
-    /// Runs all steps, by owner. Sizes are for a and h together.
-    pub(crate) async fn chosen_parts(&self, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
-        let lanes = sizes.count / wanted.numbers();
-        let (numbers, bits) = self.chosen_numbers(ctx, wanted.ring, sizes).await?;
-        let told = self.tell_bits_of_numbers(ctx, wanted, (&bits, lanes)).await?;
-        let left = in_order(wanted, &bits, lanes);
-        let ends = self.keys.tinyot()?;
-        let own = |(owner, number): (usize, &Tagged)| {
-            let number = match told.get(owner) {
-                Some(told) => self.without(number, told),
-                None => number.clone(),
-            };
-            let [a, h] =
-                [0, 1].map(|i| number.linear(&Linear::Slice(i * lanes..(i + 1).min(wanted.numbers()) * lanes)));
-            let bits = SharedBits::macs(ends.part_of(owner, &left));
-            match wanted.part {
-                None => Own { value: a, part: None, bits },
-                Some([from, _]) => {
-                    Own { value: a.zip(&h.linear(&Linear::Shl(from)), Vector::add_assign), part: Some(h), bits }
-                }
-            }
-        };
-        Ok(numbers.iter().enumerate().map(own).collect())
+/// Step 2: returns, by owner, the bits that are taken off, in rows; nothing if all bits are wanted.
+async fn tell_bits_of_numbers(
+    online: &Authenticated,
+    ctx: &Ctx,
+    wanted: &Wanted,
+    (bits, lanes): (&MacBits, usize),
+) -> Result<Vec<Bits>> {
+    let lists = wanted.told();
+    if lists.iter().all(Vec::is_empty) {
+        return Ok(vec![]);
     }
+    let of_list = |(i, list): (usize, &Vec<u32>)| {
+        let rows = bits.linear(&LinearBits::Lanes(i * lanes..(i + 1) * lanes)).linear(&LinearBits::GatherRows(list));
+        rows.linear(&LinearBits::SideBySide)
+    };
+    let parts: Vec<MacBits> = lists.iter().enumerate().map(of_list).collect();
+    let mut all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
+    online.keys().twisted(Twist::ToldBit, &mut all.own);
+    let told = online.open_own_bits(ctx, &all).await?;
+    Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
+}
 
-    /// Step 2: returns, by owner, the bits that are taken off, in rows; nothing if all bits are wanted.
-    async fn tell_bits_of_numbers(
-        &self,
-        ctx: &Ctx,
-        wanted: &Wanted,
-        (bits, lanes): (&MacBits, usize),
-    ) -> Result<Vec<Bits>> {
-        let lists = wanted.told();
-        if lists.iter().all(Vec::is_empty) {
-            return Ok(vec![]);
-        }
-        let of_list = |(i, list): (usize, &Vec<u32>)| {
-            let rows =
-                bits.linear(&LinearBits::Lanes(i * lanes..(i + 1) * lanes)).linear(&LinearBits::GatherRows(list));
-            rows.linear(&LinearBits::SideBySide)
-        };
-        let parts: Vec<MacBits> = lists.iter().enumerate().map(of_list).collect();
-        let mut all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
-        self.keys.twisted(Twist::ToldBit, &mut all.own);
-        let told = self.open_own_bits(ctx, &all).await?;
-        Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
-    }
-
-    /// Returns numbers less the numbers that public bits in rows make.
-    fn without(&self, numbers: &Tagged, bits: &Bits) -> Tagged {
-        let mut off = bits.to_vector(numbers.share.ring());
-        off.neg_assign();
-        self.plus(numbers, &off)
-    }
+/// Returns numbers less the numbers that public bits in rows make.
+fn without(online: &Authenticated, numbers: &Tagged, bits: &Bits) -> Tagged {
+    let mut off = bits.to_vector(numbers.share.ring());
+    off.neg_assign();
+    online.plus(numbers, &off)
 }
 
 /// Returns the bits that are left of all numbers, in the order of the bits of one number.

@@ -1,6 +1,7 @@
 //! **Insecure**: what tests look at, short keys, and the family as tests of gadgets set it up.
 
-use quorate_authenticated::{Authenticated, Params as Online, Shared, SharedBits, Tagged};
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::{Authenticated, Params as Online, SharedBits, Tagged};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Phase, Result, Stocks, dry};
 use quorate_gadgets::MakesAhead;

@@ -32,6 +32,7 @@
 use std::borrow::Cow;
 
 use quorate_adversary::Twist;
+use quorate_authenticated::keys::Keys;
 use quorate_authenticated::macs::{MacBits, WithPeer, nothing};
 use quorate_authenticated::weights::{self, BASIS};
 use quorate_crypto::ct_eq;
@@ -40,7 +41,7 @@ use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::Keys;
+use crate::transfers::Ots;
 
 const SAME: &str = "bits that are the same towards all peers";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
@@ -48,7 +49,8 @@ const BLOCK_BYTES: usize = 16;
 
 /// One party's end of bits with MACs.
 pub(crate) struct TinyOt<'k> {
-    pub keys: Keys<'k>,
+    pub keys: &'k Keys,
+    ots: Ots<'k>,
     pub peers: Vec<usize>,
     /// Whether this is party 0.
     pub first: bool,
@@ -65,16 +67,15 @@ enum Rule {
     Zero,
 }
 
-impl<'k> Keys<'k> {
+impl<'k> TinyOt<'k> {
     /// Returns this party's end. Fails without OTs to make bits from.
-    pub(crate) fn tinyot(&self) -> Result<TinyOt<'k>> {
-        let peers = self.peers();
-        peers.iter().try_for_each(|&peer| self.ot(peer).map(drop))?;
-        Ok(TinyOt { keys: *self, peers, first: self.me == 0 })
+    pub fn new(ots: Ots<'k>) -> Result<TinyOt<'k>> {
+        let keys = ots.keys;
+        let peers = keys.peers();
+        peers.iter().try_for_each(|&peer| ots.with(peer).map(drop))?;
+        Ok(TinyOt { keys, ots, peers, first: keys.me == 0 })
     }
-}
 
-impl TinyOt<'_> {
     /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
     pub fn delta(&self) -> u128 {
         *self.keys.delta
@@ -91,7 +92,7 @@ impl TinyOt<'_> {
             let own = self.drawn(ctx, len + BASIS);
             return self.towards_all(ctx, Rule::Each, own).await;
         }
-        let ot = self.keys.ot(self.peers[0])?;
+        let ot = self.ots.with(self.peers[0])?;
         let keys = async |ctx: Ctx| ot.send_cots(&ctx, len).await;
         let bits = async |ctx: Ctx| ot.receive_cots(&ctx, len).await;
         let (keys, (own, macs)) = ot.both(ctx, keys, bits).await?;
@@ -107,7 +108,7 @@ impl TinyOt<'_> {
             let own = if mine { drawn } else { zeros(ctx.is_dry(), len + BASIS) };
             return self.towards_all(ctx, Rule::Of(owner), own).await;
         }
-        let ot = self.keys.ot(self.peers[0])?;
+        let ot = self.ots.with(self.peers[0])?;
         if mine {
             let (own, macs) = ot.receive_cots(ctx, len).await?;
             let keys = nothing(&macs);
@@ -178,7 +179,7 @@ impl TinyOt<'_> {
         let (len, dry) = (own.lanes(), ctx.is_dry());
         let none = || if dry { Blocks::shape(len) } else { Blocks::new(vec![0; len]) };
         let transfer = async |ctx: Ctx, i: usize| {
-            let ot = self.keys.ot(self.peers[i])?;
+            let ot = self.ots.with(self.peers[i])?;
             let keys = async |ctx: Ctx| ot.send_cots_for(&ctx, len).await;
             let told = self.keys.twisted(Twist::Bits { peer: self.peers[i] }, Cow::Borrowed(&*own));
             let macs = async |ctx: Ctx| ot.receive_cots_for(&ctx, &told).await;
@@ -190,7 +191,7 @@ impl TinyOt<'_> {
             };
             Ok(WithPeer { macs, keys })
         };
-        let peers = self.keys.with_each_peer(ctx, transfer).await?;
+        let peers = self.ots.with_each_peer(ctx, transfer).await?;
         Ok(self.bits(own, peers))
     }
 
@@ -275,7 +276,7 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let work = async |ctx: &Ctx| {
                 for _ in 0..TIMES {
-                    keys.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?;
+                    TinyOt::new(keys.ots())?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?;
                 }
                 Ok(())
             };

@@ -13,13 +13,15 @@
 use std::borrow::Cow;
 
 use quorate_adversary::Twist;
+use quorate_authenticated::keys::Keys;
 use quorate_authenticated::shared::blank;
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Error, Result};
+use quorate_ot::Ot;
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
-use crate::keys::Keys;
+pub(crate) const NO_PEER: Error = Error::Bug { what: "a party is no peer of its own" };
 
 /// A factor of this party for the bits of others, and the number of bits that the product with each row needs. The last
 /// rows may be left out.
@@ -44,26 +46,58 @@ impl Transferred {
     }
 }
 
-impl Keys<'_> {
+/// The oblivious transfers of a party with its peers.
+#[derive(Clone, Copy)]
+pub(crate) struct Ots<'k> {
+    pub keys: &'k Keys,
+    /// By party; `None` for this one.
+    pub ots: &'k [Option<Ot>],
+}
+
+impl<'k> Ots<'k> {
+    /// Returns the transfers with a peer.
+    pub fn with(self, peer: usize) -> Result<&'k Ot> {
+        self.keys.in_use()?;
+        self.ots.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    }
+
+    /// Runs the work with every peer, side by side, in a lane for each pair of parties.
+    pub async fn with_each_peer<T>(&self, ctx: &Ctx, work: impl AsyncFn(Ctx, usize) -> Result<T>) -> Result<Vec<T>> {
+        let pairs: Vec<(usize, usize)> = (0..self.keys.parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
+        let peers = self.keys.peers();
+        let lane = async |ctx: Ctx, i: usize| {
+            let (low, high) = pairs[i];
+            let peer = if low == self.keys.me { high } else { low };
+            match peers.iter().position(|&known| known == peer).filter(|_| low == self.keys.me || high == self.keys.me)
+            {
+                Some(place) => work(ctx, place).await.map(|done| Some((place, done))),
+                None => Ok(None),
+            }
+        };
+        let mut done: Vec<(usize, T)> = ctx.join_all(pairs.len(), lane).await?.into_iter().flatten().collect();
+        done.sort_by_key(|(place, _)| *place);
+        Ok(done.into_iter().map(|(_, done)| done).collect())
+    }
+
     /// Runs step 1 for `count` rows of OTs for `len` elements. Returns once this party has its own corrections; other
     /// parties may still lack theirs. Coins that weigh the products have to be tossed after it.
-    pub(crate) async fn transfers(
+    pub async fn products(
         &self,
         ctx: &Ctx,
         (count, len): (usize, usize),
         factors: &[Multiplier<'_>],
     ) -> Result<Transferred> {
-        let peers = self.peers();
+        let peers = self.keys.peers();
         // With one peer the choice bits are random: chosen ones take one more bit each.
         let given = peers.len() > 1;
         let shape = (1, if given { count * len } else { 0 });
-        let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));
+        let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.keys.private).draw(shape));
         let widths: Vec<&[u32]> = factors.iter().map(|factor| &factor.bits[..]).collect();
         let transfer = async |ctx: Ctx, i: usize| {
-            let ot = self.ot(peers[i])?;
+            let ot = self.with(peers[i])?;
             let element = |factor: usize, row: usize| {
-                let own = self.twisted(Twist::Factors { peer: peers[i] }, Cow::Borrowed(factors[factor].value));
-                self.twisted(Twist::Transfer { peer: peers[i], factor, row }, own)
+                let own = self.keys.twisted(Twist::Factors { peer: peers[i] }, Cow::Borrowed(factors[factor].value));
+                self.keys.twisted(Twist::Transfer { peer: peers[i], factor, row }, own)
             };
             let elements: Vec<Vec<_>> =
                 (0..factors.len()).map(|factor| (0..count).map(|row| element(factor, row)).collect()).collect();

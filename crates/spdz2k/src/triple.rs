@@ -31,9 +31,11 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::factors::{Factor, Rows, before_division, weigh};
+use crate::division::before_division;
+use crate::draws::lifted;
+use crate::factors::{self, Factor, Rows, weigh};
 use crate::keys::Keys;
-use crate::params::TripleForm;
+use crate::sacrifice::Claim;
 use crate::word_openings::Opened;
 
 /// The number of triples that are made together.
@@ -85,163 +87,118 @@ struct Products {
 
 const NOTHING: Error = Error::Bug { what: "a party of a triple without values of its own" };
 
-impl Keys<'_> {
-    /// Makes triples over Z_2^k.
-    ///
-    /// # Errors
-    /// [`Error::Cheating`] where a peer does not follow the protocol; any error that ends a run.
-    pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        self.params.check_triples(ring)?;
-        if len == 0 {
-            return Ok(Triples::none(self.params.shares(ring)));
-        }
-        let mut parts = Vec::new();
-        let form = self.params.triples();
-        if form == TripleForm::Buckets {
-            return self.triples_in_buckets(ctx, ring, len).await;
-        }
-        for start in (0..len).step_by(BATCH) {
-            let count = BATCH.min(len - start);
-            parts.push(match form {
-                TripleForm::TwoKeys => self.batch_under_two_keys(ctx, ring, count).await?,
-                _ => self.batch_of_triples(ctx, ring, count).await?,
-            });
-        }
-        Ok(Triples::joined(&parts))
+/// Makes a batch of triples over Z_2^k.
+pub(crate) async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+    let (params, inner) = (keys.params, keys.params.inner_bits());
+    let (values, words) = (params.values(ring), params.words(ring));
+    let factor = Factor::own(ctx, keys, true, (ring, len)).ok_or(NOTHING)?;
+    let mut made = products(keys, ctx, ring, &factor).await?;
+
+    // Step 3.
+    for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
+        *value = lifted(ctx, &keys.private, value, words);
     }
+    let a = Wiped(made.a.convert(words));
+    let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
+    let own = [0, 1, 2, 3, 4, 5].map(|i| keys.twisted(Twist::Authenticated(i), Cow::Borrowed(own[i])));
+    let authenticated = keys.voles().authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
+    let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
+    let factors = beta.plus(&b.raised(words, inner));
 
-    async fn batch_of_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let (params, inner) = (self.params, self.params.inner_bits());
-        let (values, words) = (params.values(ring), params.words(ring));
-        let factor = self.own_factor(ctx, true, (ring, len)).ok_or(NOTHING)?;
-        let mut made = self.products(ctx, ring, &factor).await?;
+    let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+    keys.sacrifice().run(ctx, values, &claim).await?;
+    let (betas, rests) = open_betas(keys, ctx, &authenticated[4], &made.sent).await?;
+    let own_c = keys.twisted(Twist::Quotient, divided(keys, ctx, &made, &factor, (&betas, &rests))?);
+    let divided = keys.voles().authenticate(ctx, &[Own::each(&own_c)]).await?;
+    let divided = sum(&divided[0]);
+    let mut all_betas = betas[0].value.clone();
+    betas[1..].iter().for_each(|beta| all_betas.add_assign(&beta.value));
+    keys.division().check(ctx, values, [&a, &c, &divided], &all_betas).await?;
 
-        // Step 3.
-        for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
-            *value = self.lifted(ctx, value, words);
-        }
-        let a = Wiped(made.a.convert(words));
-        let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
-        let own = [0, 1, 2, 3, 4, 5].map(|i| self.twisted(Twist::Authenticated(i), Cow::Borrowed(own[i])));
-        let authenticated = self.authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
-        let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
-        let factors = beta.plus(&b.raised(words, inner));
+    let shares = params.shares(ring);
+    Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: divided.reduced(shares) })
+}
 
-        self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
-        let (betas, rests) = self.open_betas(ctx, &authenticated[4], &made.sent).await?;
-        let own_c = self.twisted(Twist::Quotient, self.divided(ctx, &made, &factor, (&betas, &rests))?);
-        let divided = self.authenticate(ctx, &[Own::each(&own_c)]).await?;
-        let divided = sum(&divided[0]);
-        let mut all_betas = betas[0].value.clone();
-        betas[1..].iter().for_each(|beta| all_betas.add_assign(&beta.value));
-        self.check_divided(ctx, values, [&a, &c, &divided], &all_betas).await?;
-
-        let shares = params.shares(ring);
-        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: divided.reduced(shares) })
-    }
-
-    /// Runs steps 1 and 2.
-    async fn products(&self, ctx: &Ctx, ring: Ring, factor: &Factor) -> Result<Products> {
-        let (values, len) = (self.params.values(ring), factor.b.len());
-        let (peers, rows) = (self.peers(), Rows::new(self.params, ring));
-        let own = factor.whole(self, values);
-        // With one peer the choice bits are random: chosen ones take one more bit each.
-        let given = peers.len() > 1;
-        let count = rows.count() * len;
-        let shape = (1, if given { count } else { 0 });
-        let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));
-        let transfer = async |ctx: Ctx, i: usize| {
-            let send = async |ctx: Ctx| self.send_factors(&ctx, peers[i], &own, (rows, given)).await;
-            let receive = async |ctx: Ctx| {
-                let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count) };
-                self.receive_factors(&ctx, peers[i], choices, (rows, (values, len))).await
-            };
-            self.ot(peers[i])?.both(&ctx, send, receive).await
+/// Runs steps 1 and 2.
+async fn products(keys: Keys<'_>, ctx: &Ctx, ring: Ring, factor: &Factor) -> Result<Products> {
+    let (values, len) = (keys.params.values(ring), factor.b.len());
+    let (peers, rows) = (keys.peers(), Rows::new(keys.params, ring));
+    let own = factor.whole(keys.params, values);
+    // With one peer the choice bits are random: chosen ones take one more bit each.
+    let given = peers.len() > 1;
+    let count = rows.count() * len;
+    let shape = (1, if given { count } else { 0 });
+    let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&keys.private).draw(shape));
+    let transfer = async |ctx: Ctx, i: usize| {
+        let send = async |ctx: Ctx| factors::send(keys.ots(), &ctx, peers[i], &own, (rows, given)).await;
+        let receive = async |ctx: Ctx| {
+            let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count) };
+            factors::receive(keys.ots(), &ctx, peers[i], choices, (rows, (values, len))).await
         };
-        let mut transfers = self.with_each_peer(ctx, transfer).await?;
-        let (_, (choices, _)) = &transfers[0];
-        let mut bits = rows.chosen(choices, (values, len));
-        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
-        weigh(&mut coins, rows, (values, len), Some(&mut bits), shares);
-        let [a, a_hat] = bits.both;
-        let a = self.twisted(Twist::Factor, a);
-        let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {
-            let mut product = Wiped((**factor).clone());
-            product.mul_assign(&own);
-            product
-        });
-        let (mut all_received, mut all_sent) = (Vec::new(), Vec::new());
-        for (sent, (_, received)) in transfers {
-            for (shares, all) in [(received, &mut all_received), (sent, &mut all_sent)] {
-                let [of_a, of_hat] = shares.both;
-                c.add_assign(&of_a);
-                c_hat.add_assign(&of_hat);
-                all.push(of_a);
-            }
+        keys.ots().with(peers[i])?.both(&ctx, send, receive).await
+    };
+    let mut transfers = keys.ots().with_each_peer(ctx, transfer).await?;
+    let (_, (choices, _)) = &transfers[0];
+    let mut bits = rows.chosen(choices, (values, len));
+    // No party commits to its coins before it has all corrections, so r is unknown until all have them.
+    let mut coins = Coins::toss(ctx, &keys.session).await?;
+    let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
+    weigh(&mut coins, rows, (values, len), Some(&mut bits), shares);
+    let [a, a_hat] = bits.both;
+    let a = keys.twisted(Twist::Factor, a);
+    let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {
+        let mut product = Wiped((**factor).clone());
+        product.mul_assign(&own);
+        product
+    });
+    let (mut all_received, mut all_sent) = (Vec::new(), Vec::new());
+    for (sent, (_, received)) in transfers {
+        for (shares, all) in [(received, &mut all_received), (sent, &mut all_sent)] {
+            let [of_a, of_hat] = shares.both;
+            c.add_assign(&of_a);
+            c_hat.add_assign(&of_hat);
+            all.push(of_a);
         }
-        Ok(Products { a, a_hat, c, c_hat, received: all_received, sent: all_sent })
     }
+    Ok(Products { a, a_hat, c, c_hat, received: all_received, sent: all_sent })
+}
 
-    /// Runs the work with every peer, side by side, in a lane for each pair of parties.
-    pub(crate) async fn with_each_peer<T>(
-        &self,
-        ctx: &Ctx,
-        work: impl AsyncFn(Ctx, usize) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let pairs: Vec<(usize, usize)> = (0..self.parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
-        let peers = self.peers();
-        let lane = async |ctx: Ctx, i: usize| {
-            let (low, high) = pairs[i];
-            let peer = if low == self.me { high } else { low };
-            match peers.iter().position(|&known| known == peer).filter(|_| low == self.me || high == self.me) {
-                Some(place) => work(ctx, place).await.map(|done| Some((place, done))),
-                None => Ok(None),
-            }
-        };
-        let mut done: Vec<(usize, T)> = ctx.join_all(pairs.len(), lane).await?.into_iter().flatten().collect();
-        done.sort_by_key(|(place, _)| *place);
-        Ok(done.into_iter().map(|(_, done)| done).collect())
-    }
+/// Step 5: returns every party's beta, by party, and the remainders that the peers sent, by peer.
+async fn open_betas(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    by_owner: &[Shared],
+    sent: &[Wiped<Vector>],
+) -> Result<(Vec<Opened>, Vec<Vector>)> {
+    let (peers, ring) = (keys.peers(), Ring::of(keys.params.inner_bits()));
+    let rests: Vec<Wiped<Vector>> = sent.iter().map(|v| keys.division().remainder(v)).collect();
+    let outgoing: Vec<_> = peers.iter().zip(&rests).map(|(&peer, rest)| (peer, &**rest)).collect();
+    let incoming: Vec<_> = outgoing.iter().map(|&(peer, rest)| (peer, (ring, rest.len()))).collect();
+    let betas = async |ctx: Ctx| keys.words().open_owned(&ctx, by_owner).await;
+    let rests = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
+    let (betas, rests) = ctx.join(betas, rests).await?;
+    keys.division().check_betas(ctx, &betas.iter().collect::<Vec<_>>()).await?;
+    Ok((betas, rests))
+}
 
-    /// Step 5: returns every party's beta, by party, and the remainders that the peers sent, by peer.
-    async fn open_betas(
-        &self,
-        ctx: &Ctx,
-        by_owner: &[Shared],
-        sent: &[Wiped<Vector>],
-    ) -> Result<(Vec<Opened>, Vec<Vector>)> {
-        let (peers, ring) = (self.peers(), Ring::of(self.params.inner_bits()));
-        let rests: Vec<Wiped<Vector>> = sent.iter().map(|v| self.remainder(v)).collect();
-        let outgoing: Vec<_> = peers.iter().zip(&rests).map(|(&peer, rest)| (peer, &**rest)).collect();
-        let incoming: Vec<_> = outgoing.iter().map(|&(peer, rest)| (peer, (ring, rest.len()))).collect();
-        let betas = async |ctx: Ctx| self.open_owned(&ctx, by_owner).await;
-        let rests = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
-        let (betas, rests) = ctx.join(betas, rests).await?;
-        self.check_betas(ctx, &betas.iter().collect::<Vec<_>>()).await?;
-        Ok((betas, rests))
+/// Returns this party's share of c: its own product, and its parts of the products with its peers, divided by
+/// 2^sg'.
+fn divided(
+    keys: Keys<'_>,
+    ctx: &Ctx,
+    made: &Products,
+    factor: &Factor,
+    (betas, rests): (&[Opened], &[Vector]),
+) -> Result<Wiped<Vector>> {
+    let quotients = factor.b.ring();
+    let mut c = Wiped(made.a.convert(quotients));
+    c.mul_assign(&factor.b);
+    let mut all = Wiped(blank(&made.a));
+    for (((&peer, received), sent), rest) in keys.peers().iter().zip(&made.received).zip(&made.sent).zip(rests) {
+        all.add_assign(&before_division(received, &made.a, (&betas[peer].value, rest)));
+        c.sub_assign(&keys.division().rest(sent, quotients));
     }
-
-    /// Returns this party's share of c: its own product, and its parts of the products with its peers, divided by
-    /// 2^sg'.
-    fn divided(
-        &self,
-        ctx: &Ctx,
-        made: &Products,
-        factor: &Factor,
-        (betas, rests): (&[Opened], &[Vector]),
-    ) -> Result<Wiped<Vector>> {
-        let quotients = factor.b.ring();
-        let mut c = Wiped(made.a.convert(quotients));
-        c.mul_assign(&factor.b);
-        let mut all = Wiped(blank(&made.a));
-        for (((&peer, received), sent), rest) in self.peers().iter().zip(&made.received).zip(&made.sent).zip(rests) {
-            all.add_assign(&before_division(received, &made.a, (&betas[peer].value, rest)));
-            c.sub_assign(&self.rest_divided(sent, quotients));
-        }
-        let exact = self.exactly_divided(ctx, all, quotients)?;
-        c.add_assign(&exact);
-        Ok(c)
-    }
+    let exact = keys.division().exact(ctx, all, quotients)?;
+    c.add_assign(&exact);
+    Ok(c)
 }

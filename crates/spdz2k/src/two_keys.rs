@@ -29,6 +29,7 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
+use crate::draws::{lifted, own};
 use crate::factors::{Rows, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
@@ -50,52 +51,50 @@ struct Products {
 /// a, ahat, kappa, u, uh, b, c, ch.
 type Authenticated = [Shared; 8];
 
-impl Keys<'_> {
-    /// Makes a batch of triples over Z_2^k.
-    pub(crate) async fn batch_under_two_keys(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let params = self.params;
-        let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = self.multiplied_by_two(ctx, ring, len).await?;
-        let challenge = self.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
-        // Until this has passed, no opening depends on b.
-        self.sacrificed(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
-        self.sacrificed(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
-        let shares = params.shares(ring);
-        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
-    }
+/// Makes a batch of triples over Z_2^k.
+pub(crate) async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+    let params = keys.params;
+    let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = multiplied_by_two(keys, ctx, ring, len).await?;
+    let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+    // Until this has passed, no opening depends on b.
+    keys.sacrifice().answer(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
+    keys.sacrifice().answer(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
+    let shares = params.shares(ring);
+    Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
+}
 
-    /// Runs steps 1 to 3.
-    async fn multiplied_by_two(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
-        let (values, words) = (self.params.values(ring), self.params.words(ring));
-        let [kappa, b] = [values, words].map(|ring| self.own(ctx, (ring, len)));
-        let short_b = Wiped(b.convert(products_with_b(self.params, ring)));
-        let made = self.products_of_two(ctx, ring, [&kappa, &short_b]).await?;
-        let [[a, a_hat], [u, u_hat], [c, c_hat]] = [&made.factors, &made.of_kappa, &made.of_b]
-            .map(|both| [Wiped(both[0].convert(words)), self.lifted(ctx, &both[1], words)]);
-        let kappa = Wiped(kappa.convert(words));
-        self.authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
-    }
+/// Runs steps 1 to 3.
+async fn multiplied_by_two(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
+    let (values, words) = (keys.params.values(ring), keys.params.words(ring));
+    let [kappa, b] = [values, words].map(|ring| own(ctx, &keys.private, (ring, len)));
+    let short_b = Wiped(b.convert(products_with_b(keys.params, ring)));
+    let made = products_of_two(keys, ctx, ring, [&kappa, &short_b]).await?;
+    let [[a, a_hat], [u, u_hat], [c, c_hat]] = [&made.factors, &made.of_kappa, &made.of_b]
+        .map(|both| [Wiped(both[0].convert(words)), lifted(ctx, &keys.private, &both[1], words)]);
+    let kappa = Wiped(kappa.convert(words));
+    keys.voles().authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
+}
 
-    /// Runs steps 1 and 2.
-    async fn products_of_two(&self, ctx: &Ctx, ring: Ring, factors: [&Vector; 2]) -> Result<Products> {
-        let (rows, values, len) = (Rows::new(self.params, ring), self.params.values(ring), factors[0].len());
-        let wanted = factors.map(|factor| Multiplier { value: factor, bits: rows.bits(factor.ring()) });
-        let made = self.transfers(ctx, (rows.count(), len), &wanted).await?;
-        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let mut bits = rows.chosen(&made.choices, (values, len));
-        let mut shares = factors.map(|factor| rows.none(ctx.is_dry(), (factor.ring(), len)));
-        for (shares, products) in shares.iter_mut().zip(made.products) {
-            products.into_iter().enumerate().for_each(|(row, share)| shares.add(rows, row, share));
-        }
-        weigh(&mut coins, rows, (values, len), Some(&mut bits), shares.iter_mut().collect());
-        let (a, [mut of_kappa, mut of_b]) = (bits.both, shares.map(|shares| shares.both));
-        for (product, factor) in [&mut of_kappa, &mut of_b].into_iter().zip(factors) {
-            for (product, a) in product.iter_mut().zip(&a) {
-                product.add_mul_assign(&Wiped(a.convert(factor.ring())), factor);
-            }
-        }
-        Ok(Products { factors: a, of_kappa, of_b })
+/// Runs steps 1 and 2.
+async fn products_of_two(keys: Keys<'_>, ctx: &Ctx, ring: Ring, factors: [&Vector; 2]) -> Result<Products> {
+    let (rows, values, len) = (Rows::new(keys.params, ring), keys.params.values(ring), factors[0].len());
+    let wanted = factors.map(|factor| Multiplier { value: factor, bits: rows.bits(factor.ring()) });
+    let made = keys.ots().products(ctx, (rows.count(), len), &wanted).await?;
+    // No party commits to its coins before it has all corrections, so r is unknown until all have them.
+    let mut coins = Coins::toss(ctx, &keys.session).await?;
+    let mut bits = rows.chosen(&made.choices, (values, len));
+    let mut shares = factors.map(|factor| rows.none(ctx.is_dry(), (factor.ring(), len)));
+    for (shares, products) in shares.iter_mut().zip(made.products) {
+        products.into_iter().enumerate().for_each(|(row, share)| shares.add(rows, row, share));
     }
+    weigh(&mut coins, rows, (values, len), Some(&mut bits), shares.iter_mut().collect());
+    let (a, [mut of_kappa, mut of_b]) = (bits.both, shares.map(|shares| shares.both));
+    for (product, factor) in [&mut of_kappa, &mut of_b].into_iter().zip(factors) {
+        for (product, a) in product.iter_mut().zip(&a) {
+            product.add_mul_assign(&Wiped(a.convert(factor.ring())), factor);
+        }
+    }
+    Ok(Products { factors: a, of_kappa, of_b })
 }
 
 #[cfg(test)]
@@ -123,13 +122,13 @@ mod tests {
                 if ctx.me() == 1 {
                     keys.adversary().twist(twist, By::All(by));
                 }
-                let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = keys.multiplied_by_two(ctx, ring, LEN).await?;
-                let challenge = keys.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+                let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = multiplied_by_two(keys, ctx, ring, LEN).await?;
+                let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
                 let mut zeros = Vec::new();
                 for (ring, of) in
                     [(params.values(ring), [&u, &u_hat, &kappa]), (products_with_b(params, ring), [&c, &c_hat, &b])]
                 {
-                    let rest = keys.commit_and_open_words(ctx, &rest(&challenge, of)).await?;
+                    let rest = keys.words().commit_and_open(ctx, &rest(&challenge, of)).await?;
                     zeros.push(rest.value.convert(ring).to_limbs().iter().map(|limbs| *limbs == [0; 4]).collect());
                 }
                 Ok::<_, Error>((zeros, [kappa, b].map(|x| x.share.convert(Ring::of(K)))))

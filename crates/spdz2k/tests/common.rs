@@ -1,10 +1,12 @@
 //! The shares of all parties, put together.
 
+use quorate_authenticated::Kind;
+use quorate_authenticated::shared::Shared;
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Phase, Result, Traffic};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::testing::InsecureBits;
-use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k};
+use quorate_spdz2k::{Keys, Params, Spdz2k};
 
 /// One party's end of a run: its key and its result, and its traffic.
 pub struct End<T> {

@@ -1,11 +1,12 @@
 //! Convolutions: products of matrices of patches, which are positions of an image. They are right on correlations that
 //! parties make, at the stated cost: both factors of each product are opened.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::MakesAhead;
 use quorate_ring::{Conv, Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 /// Channels, rows and columns of an image.
 const IMAGE: [usize; 3] = [2, 4, 5];

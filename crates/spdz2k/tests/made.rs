@@ -1,8 +1,9 @@
 //! Correlations that parties make, one of whom may change a message.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Phase, Result, Stocks};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use crate::common::Keyed;
 

@@ -1,9 +1,10 @@
 //! Correlations that masks are taken from vary: every bit of a party's share is 0 in one and 1 in another, and so is
 //! every bit of the sum of all shares. A mask that is not drawn hides nothing.
 
+use quorate_authenticated::Kind;
 use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::Params;
 use quorate_spdz2k::testing::InsecureBits;
-use quorate_spdz2k::{Kind, Params};
 
 use crate::common::{Keyed, together};
 use crate::made::made;

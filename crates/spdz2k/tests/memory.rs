@@ -1,11 +1,12 @@
 //! The memory of a party while correlations are made is the memory that is counted for it.
 #![cfg(target_os = "linux")]
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Footprint, Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 const MB: u64 = 1_000_000;
 

@@ -1,9 +1,10 @@
 //! Numbers of one party with their bits, from which edaBits are made, by cut and choose.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic, dry};
 use quorate_ring::Vector;
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use crate::common::{Keyed, assert_kind, total};
 

@@ -1,12 +1,13 @@
 //! Programs on correlations that parties make: right, at the cost of a dry run; and each kind has its stated relation.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::testing::InsecureBits;
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use crate::common::{assert_kind, total};
 use crate::made::made;

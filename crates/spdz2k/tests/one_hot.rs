@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Axis, Cause, Ctx, Demand, Error, Form, Linear, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 const K: u32 = 8;
 const LEN: usize = 3;

@@ -1,11 +1,12 @@
 //! The costs of comparison and equality as in the paper: its Tables IV and V.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, EdaBits, Phase, Result, Sharing, TruncMasks, dry};
 use quorate_gadgets::testing::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use quorate_gadgets::{Gadgets, MakesAhead, Sign, Width};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 /// The number of elements that are compared at once; it fills the bytes of messages of bits.
 const LEN: usize = 1000;

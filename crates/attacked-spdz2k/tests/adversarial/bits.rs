@@ -1,9 +1,10 @@
 //! Tests of parties that use wrong bits with MACs, or a different Delta for each peer.
 
 use quorate_adversary::{Adversary, By, Twist};
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use super::outcomes::is_found;
 

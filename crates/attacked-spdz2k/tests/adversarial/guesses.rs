@@ -5,12 +5,13 @@
 //! row reveals the factor's bit; without beta, the guess of the other factor passes and reveals that factor's bit.
 
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::Kind;
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::testing::InsecureBits;
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use crate::common::run;
 

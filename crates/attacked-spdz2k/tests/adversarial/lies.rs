@@ -2,10 +2,12 @@
 //! tags, numbers that are not bits, another value for each digit of a key.
 
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::Kind;
+use quorate_authenticated::shared::Shared;
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
 use quorate_engine::{Cause, Error, Opened, Phase, Result, Sharing, Stocks};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Shared, Spdz2k, Triples};
+use quorate_spdz2k::{Params, Spdz2k, Triples};
 
 use super::outcomes::is_found;
 use crate::common::{Keyed, are_products, combined, run, together};

@@ -1,9 +1,10 @@
 //! Tests of one party's numbers with their bits, by cut and choose: any deviation of that party is found.
 
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use super::outcomes::is_found;
 use crate::common::{Keyed, assert_kind, total};

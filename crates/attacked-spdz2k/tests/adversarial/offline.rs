@@ -3,9 +3,10 @@
 //!
 //! The usual tests try a sample of this; `make adversary` tries all changes at every message.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::Liar;
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_cheat};
 use crate::common::{Keyed, assert_kind, together};

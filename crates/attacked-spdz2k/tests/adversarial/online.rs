@@ -2,11 +2,12 @@
 //! the right results. `offline` covers cheating in the offline phase. So correlations come from a dealer here, except
 //! in programs which show that keys end.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::Liar;
 use quorate_engine::{Axis, Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_cheat};
 

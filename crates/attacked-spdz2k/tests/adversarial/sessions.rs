@@ -1,11 +1,12 @@
 //! Tests that an abort, or a run that was cut off, ends the keys: no correlations are made, and no more messages are
 //! sent. Checks run one after the other.
 
+use quorate_authenticated::Kind;
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Revokes};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{Params, Spdz2k};
 
 const KINDS: [Kind; 3] = [Kind::Triple { bits: 4 }, Kind::BitTriple, Kind::DaBit { bits: 4 }];
 

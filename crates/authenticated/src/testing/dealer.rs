@@ -12,13 +12,13 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::SharedBits;
 use crate::keys::Keys;
+use crate::kind::{Kind, Material};
 use crate::lasting::Lasting;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
-use crate::matmul::Dims;
 use crate::params::Params;
 use crate::party::Authenticated;
+use crate::source::Dims;
 use crate::source::Source;
-use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
@@ -41,9 +41,9 @@ impl Source for Dealer {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>> {
-        let made = kinds.into_iter().map(|(kind, len)| party.deal_kind(ctx, self, &kind, len)).collect();
+        let made = kinds.iter().map(|(kind, len)| party.deal_kind(ctx, self, kind, *len)).collect();
         Box::pin(async { Ok(made) })
     }
 

@@ -21,8 +21,9 @@
 
 use std::ops::Range;
 
+use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::weights::{self, BASIS};
-use quorate_authenticated::{Kind, MacBits, Material, SharedBits, Tagged};
+use quorate_authenticated::{Kind, Material, SharedBits, Tagged};
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};

@@ -20,7 +20,8 @@
 
 use std::ops::Range;
 
-use quorate_authenticated::{Kind, Params, Shared, SharedBits, Tagged};
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::{Kind, Params, SharedBits, Tagged};
 use quorate_engine::{Chunks, Ctx, Error, Form, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified;
 use quorate_gadgets::{Gadgets, stream, truncate};

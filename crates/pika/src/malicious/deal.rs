@@ -8,7 +8,7 @@
 //! sends the other party its keys, MAC xor bit Delta.
 
 use quorate_adversary::{BatchAdversary, Told};
-use quorate_authenticated::{MacBits, WithPeer};
+use quorate_authenticated::macs::{MacBits, WithPeer};
 use quorate_engine::{Ctx, Result, Stream};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};

@@ -18,7 +18,8 @@
 //!
 //! Shares of r and of its tag are sums of values weighted with their places.
 
-use quorate_authenticated::{Kind, Params, Shared, Tagged};
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::{Kind, Params, Tagged};
 use quorate_crypto::Prg;
 use quorate_engine::{Form, Result};
 use quorate_fss::verified::{self, Corrections, Keys, Shape};

@@ -14,7 +14,8 @@
 //! Every element has a tag, or is put together from elements that need none. The xor summands of a bit that is an
 //! element are the lowest bits of its summands, so the two forms cannot differ.
 
-use quorate_authenticated::{Kind, MacBits, Material, Params, SharedBits, Tagged};
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::{Kind, Material, Params, SharedBits, Tagged};
 use quorate_engine::{Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
@@ -85,7 +86,7 @@ impl Made {
     pub fn into_material(self, deals: bool) -> Result<Material> {
         let element = |x: &Element| {
             let shape = || Vector::shape(x.share.ring(), x.share.0[0].len());
-            let shared = |share: Vector, tag: Vector| quorate_authenticated::Shared { share, tag };
+            let shared = |share: Vector, tag: Vector| quorate_authenticated::shared::Shared { share, tag };
             let shared = match (deals, x.for_dealer) {
                 (false, _) => shared(x.share.0[0].clone(), x.tag.0[0].clone()),
                 (true, false) => shared(shape(), shape()),

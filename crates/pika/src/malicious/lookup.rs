@@ -15,7 +15,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use quorate_authenticated::{Shared, SharedBits, Tagged};
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::{SharedBits, Tagged};
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified::{Windows, charge_windows};
 use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};

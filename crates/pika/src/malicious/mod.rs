@@ -82,9 +82,9 @@ impl Source for Dealer {
         &'a self,
         party: &'a Authenticated,
         ctx: &'a Ctx,
-        kinds: Vec<(Kind, usize)>,
+        kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>> {
-        Box::pin(async move { party.keys().dealing(async || self.0.deal_all(ctx, &kinds).await).await })
+        Box::pin(async move { party.keys().dealing(async || self.0.deal_all(ctx, kinds).await).await })
     }
 }
 

@@ -31,7 +31,7 @@ impl<M: Module> Summands<M> {
 impl Summands<Vector> {
     /// Returns the lowest bits, which are xor summands of the value's lowest bits; elements lie row after row.
     pub fn low_bits(&self, shape: (usize, usize)) -> Summands<Bits> {
-        self.map(|share| quorate_authenticated::from_elements(share, shape))
+        self.map(|share| quorate_authenticated::bits::from_elements(share, shape))
     }
 
     pub fn ring(&self) -> Ring {

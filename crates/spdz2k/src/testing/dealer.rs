@@ -7,9 +7,9 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::{Choice, Choices};
 
-use crate::family;
 use crate::keys::{Transfers, check_place};
 use crate::make::Protocols;
+use crate::options;
 use crate::params::Params;
 use crate::party::Spdz2k;
 
@@ -25,7 +25,7 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
 /// The family's options.
 pub(crate) const OPTIONS: &[Choice] = &{
-    let [a, b, c, d, e, f] = family::OPTIONS;
+    let [a, b, c, d, e, f] = options::OPTIONS;
     [a, b, c, d, e, f, OFFLINE]
 };
 
@@ -47,14 +47,16 @@ impl Dealer {
 
     /// Agrees on what the dealer deals from. One round.
     pub async fn set_up(self, ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
-        let online = Authenticated::insecure_set_up(ctx, params.online(), coins, matrices(params)).await?;
-        Ok(Spdz2k { online, protocols: Protocols::new(Transfers::none(params)?) })
+        let transfers = Transfers::none(params)?;
+        let online = Authenticated::insecure_set_up(ctx, params.online(), coins, matrices(&transfers)).await?;
+        Ok(Spdz2k { online, protocols: Protocols::new(transfers) })
     }
 
     pub fn dry(self, parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
         check_place(parties, me)?;
-        let online = Authenticated::insecure_dry(parties, me, params.online(), matrices(params));
-        Ok(Spdz2k { online, protocols: Protocols::new(Transfers::none(params)?) })
+        let transfers = Transfers::none(params)?;
+        let online = Authenticated::insecure_dry(parties, me, params.online(), matrices(&transfers));
+        Ok(Spdz2k { online, protocols: Protocols::new(transfers) })
     }
 }
 
@@ -70,6 +72,6 @@ impl Transfers {
     }
 }
 
-fn matrices(params: Params) -> Option<MatrixBytes> {
-    params.has_matrix_triples().then(|| Box::new(move |ring, dims| params.bytes_of_matrices(ring, dims)) as _)
+fn matrices(&Transfers { params, digits, .. }: &Transfers) -> Option<MatrixBytes> {
+    params.has_matrix_triples().then(|| Box::new(move |ring, dims| params.bytes_of_matrices(digits, ring, dims)) as _)
 }

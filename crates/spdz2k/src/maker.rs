@@ -1,0 +1,77 @@
+//! A party that makes correlations: what the protocols share that compute as a party does online.
+
+use std::ops::Deref;
+
+use quorate_authenticated::shared::{Shared, sum};
+use quorate_authenticated::{Authenticated, Tagged};
+use quorate_engine::{Ctx, Result};
+use quorate_ring::Ring;
+
+use crate::authenticate::Own;
+use crate::keys::{Keys, Transfers};
+use crate::tinyot::TinyOt;
+
+/// The number of elements that are authenticated together.
+const BATCH: usize = 1 << 14;
+
+/// A party that makes correlations: it computes as it does online, and has transfers with its peers.
+#[derive(Clone, Copy)]
+pub(crate) struct Maker<'m> {
+    pub online: &'m Authenticated,
+    pub keys: Keys<'m>,
+}
+
+impl Deref for Maker<'_> {
+    type Target = Authenticated;
+
+    fn deref(&self) -> &Authenticated {
+        self.online
+    }
+}
+
+impl<'m> Maker<'m> {
+    pub fn new(online: &'m Authenticated, transfers: &'m Transfers) -> Maker<'m> {
+        Maker { online, keys: transfers.under(online.keys()) }
+    }
+
+    /// Returns this party's end of bits with MACs.
+    pub fn tinyot(&self) -> Result<TinyOt<'m>> {
+        TinyOt::new(self.keys.ots())
+    }
+
+    /// Checks all that was opened in the offline phase, with masks that are made for this check.
+    pub async fn check_made(&self, ctx: &Ctx) -> Result<()> {
+        let masks = self.random_elements(ctx, None, self.masks_of_a_check()).await?;
+        self.check_with(ctx, &masks).await
+    }
+
+    /// Makes triples, as shares of values.
+    pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<[Tagged; 3]> {
+        let made = self.keys.triples(ctx, ring, len).await?;
+        Ok([made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared)))
+    }
+
+    /// Makes one-sided triples, as shares of values.
+    pub async fn one_sided_triples(
+        &self,
+        ctx: &Ctx,
+        [left, right]: [usize; 2],
+        (ring, len): (Ring, usize),
+    ) -> Result<[Tagged; 3]> {
+        let made = self.keys.one_sided_triples(ctx, [left, right], ring, len).await?;
+        let [a, b, c] = [made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared));
+        Ok([a.known_to(Some(left)), b.known_to(Some(right)), c])
+    }
+
+    /// Makes random elements that no party knows, or that one party knows: its share is the element, the others' are 0.
+    pub async fn random_elements(&self, ctx: &Ctx, owner: Option<usize>, (ring, len): (Ring, usize)) -> Result<Tagged> {
+        let shares = self.keys.params.shares(ring);
+        let mut parts = vec![self.nothing(ctx, ring)];
+        for start in (0..len).step_by(BATCH) {
+            let own = Own::random(owner, (shares, BATCH.min(len - start)));
+            let made: Vec<Vec<Shared>> = self.keys.voles().authenticate(ctx, &[own]).await?;
+            parts.push(Tagged::of(ring, &sum(&made[0])));
+        }
+        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+    }
+}
