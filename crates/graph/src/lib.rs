@@ -24,7 +24,7 @@
 //! - *Interval*, or *range*: bounds on all values of a node, proven by range analysis. It starts from the *bounds* that
 //!   programs state for inputs, and holds only if their owners keep to these bounds.
 //! - *Room*: whether results get more bits where their ranges require it ([`Room`]).
-//! - *Domain*: the sharing (A, B or Y) in which an operation runs ([`domains`]).
+//! - *Domain*: the sharing (A, B or Y) in which an operation runs ([`Domain`]).
 #![forbid(unsafe_code)]
 
 mod build;
@@ -33,7 +33,7 @@ mod clamp;
 mod column;
 mod cut;
 mod digits;
-pub mod domains;
+mod domain;
 mod dtype;
 #[allow(missing_docs)] // the messages describe the fields
 mod error;
@@ -70,6 +70,7 @@ pub use check::{Checked, Checker};
 pub use column::{Column, Meaning};
 pub use cut::Cut;
 pub use digits::Keep;
+pub use domain::{Domain, DomainError};
 pub use dtype::{Dtype, MAX_BITS};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
 pub use graph::{Graph, RangeWarning, Rings, Rules, Truncation, Watch};

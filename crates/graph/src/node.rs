@@ -7,7 +7,7 @@ use quorate_circuits::Circuit;
 use quorate_ring::Conv;
 
 use crate::column::Column;
-use crate::domains::Domain;
+use crate::domain::Domain;
 use crate::dtype::Dtype;
 use crate::index::Index;
 use crate::interval::Interval;

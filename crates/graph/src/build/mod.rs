@@ -27,7 +27,7 @@ use quorate_circuits::Circuit;
 pub(crate) use within::Proofs;
 
 use crate::column::Column;
-use crate::domains::Domain;
+use crate::domain::Domain;
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;

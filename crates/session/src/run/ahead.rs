@@ -6,13 +6,12 @@ use std::rc::Rc;
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{NodeId, Op};
+use quorate_graph::{Domain, NodeId, Op};
+use quorate_planner::Work;
 use quorate_ring::meter::{Effort, charged};
 
 use crate::run::executor::Executor;
 use crate::run::shapes::shape_of;
-use crate::work::Work;
 use crate::work::value::{Known, Value};
 
 /// The treatment of the garbled part of a program by an executor.

@@ -5,13 +5,11 @@ use std::rc::Rc;
 
 use quorate_engine::{Ctx, Error, Result, Slot};
 use quorate_gadgets::Computes;
-use quorate_graph::NodeId;
-use quorate_graph::domains::Domain;
+use quorate_graph::{Domain, NodeId};
+use quorate_planner::{Work, native};
 
 use crate::run::executor::Executor;
 use crate::run::operations::sharings::converted;
-use crate::work::Work;
-use crate::work::domains::native;
 use crate::work::value::Value;
 
 /// The conversions that a run may need, by value and sharing.

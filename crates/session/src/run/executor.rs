@@ -13,8 +13,8 @@ use std::task::{Context, Poll, Waker};
 
 use quorate_engine::{Believed, Checked, Ctx, Error, Misuse, Opened, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, NodeId, Op};
+use quorate_graph::{Domain, Dtype, NodeId, Op};
+use quorate_planner::{Reveal, Work, native};
 
 use crate::memory::gate::Gate;
 use crate::memory::schedule::{Schedule, Way};
@@ -23,11 +23,9 @@ use crate::run::conversions::Conversions;
 use crate::run::pacing::{AHEAD_BYTES, Row};
 use crate::run::values::Values;
 use crate::work::data::{OwnInput, Plain, constant, phantom};
-use crate::work::domains::native;
 use crate::work::effort::{Clock, Taken};
 use crate::work::order::Order;
 use crate::work::value::{KINDS, Known, Value};
-use crate::work::{Reveal, Work};
 
 /// The result of a run: opened values by request, the values of all nodes that are kept, and the costs of each step.
 pub(crate) struct Done<S: Computes> {

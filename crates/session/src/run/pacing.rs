@@ -16,10 +16,10 @@ use std::task::{Poll, Waker};
 
 use quorate_engine::{Ctx, Pace, Result};
 use quorate_graph::NodeId;
+use quorate_planner::Work;
 
 use crate::memory::schedule::Schedule;
 use crate::run::operations::in_bits::garbled_bytes;
-use crate::work::Work;
 use crate::work::order::{Item, Order};
 
 /// The largest distance, in bytes of shares and tables, between the first step unfinished at any party and the last one

@@ -6,24 +6,14 @@ use std::rc::Rc;
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Axis, Graph, InBits, NodeId, Op, shape};
+use quorate_graph::{Axis, Domain, InBits, NodeId, Op, shape};
+use quorate_planner::Work;
 use quorate_ring::Bits;
 
 use super::world::{GARBLED, World};
 use crate::run::executor::Executor;
-use crate::work::Work;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
-
-/// Returns whether an operation is available on bits.
-pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
-    match graph.node(id).op {
-        Op::Bits | Op::Compose | Op::To(_) => true,
-        ref op if op.only_moves() => true,
-        _ => graph.has_circuit(id),
-    }
-}
 
 /// Returns the approximate bytes of the tables that a garbler sends for a step without waiting. These are tables of its
 /// circuits, and of the adders that convert its operands to labels.

@@ -19,8 +19,7 @@ use std::rc::Rc;
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::Best;
-use quorate_graph::domains::Domain;
-use quorate_graph::{NodeId, Op};
+use quorate_graph::{Domain, NodeId, Op};
 use quorate_ring::Vector;
 
 use crate::run::executor::Executor;

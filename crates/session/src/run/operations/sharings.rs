@@ -4,14 +4,13 @@ use std::rc::Rc;
 
 use quorate_engine::{Checked, Ctx, Linear, Opened, Result};
 use quorate_gadgets::{Computes, convert};
-use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, Graph, Node, NodeId};
+use quorate_graph::{Domain, Dtype, Graph, Node, NodeId};
+use quorate_planner::Reveal;
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Wiped};
 
 use super::world::{OnBits, OnLabels, World};
 use crate::run::executor::Executor;
-use crate::work::Reveal;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
