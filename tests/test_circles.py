@@ -58,9 +58,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "memory shortage": "large allocations, and what happens where memory is short",
     },
     "rss": {"client cost setup stock": TO_CUT},
-    "session": {
-        "run/ahead run/conversions run/executor run/operations/in_bits run/operations/sharings run/pacing": TO_CUT,
-    },
     "spdz2k": {
         "bittriple make": TO_CUT,
         "dealer family": TO_CUT,

@@ -130,7 +130,7 @@ fn garbled_aes() -> Program {
 }
 
 /// Returns a number by SplitMix64: operands look random and are the same in every run.
-fn scramble(index: u64) -> u64 {
+pub(crate) fn scramble(index: u64) -> u64 {
     let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -11,7 +11,7 @@ use quorate_gadgets::{Choices, Computes, Descriptor, Width};
 use quorate_ring::Vector;
 
 use crate::cell::{Cell, Workload};
-use crate::operands::Operands;
+use crate::operands::{Operands, scramble};
 use crate::operation::Held;
 use crate::output::{Expected, Output};
 

@@ -17,8 +17,8 @@ pub struct Rules {
     pub rings: Rings,
     /// The party whose one-hot inputs cannot be proven, in families that prove such inputs.
     pub proves_nothing: Option<usize>,
-    /// Whether programs mark values as factors of several products ([`Op::AsFactor`](crate::Op::AsFactor)), for families that then send
-    /// less.
+    /// Whether programs mark values as factors of several products ([`Op::AsFactor`](crate::Op::AsFactor)), for
+    /// families that then send less.
     pub keeps_factors: bool,
     /// Whether places and divisors are proven to lie within stated bounds of inputs, because parties may cheat.
     pub proves_bounds: bool,

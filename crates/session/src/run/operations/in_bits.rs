@@ -6,35 +6,13 @@ use std::rc::Rc;
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::{Axis, Domain, InBits, NodeId, Op, shape};
-use quorate_planner::Work;
+use quorate_graph::{Axis, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
 
-use super::world::{GARBLED, World};
+use super::world::World;
 use crate::run::executor::Executor;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
-
-/// Returns the approximate bytes of the tables that a garbler sends for a step without waiting. These are tables of its
-/// circuits, and of the adders that convert its operands to labels.
-pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
-    const BYTES_PER_AND: u64 = 32;
-    if work.domains.of(id) != Domain::Y {
-        return 0;
-    }
-    let (graph, node) = (work.graph, work.graph.node(id));
-    let adders = node.inputs.iter().filter(|&&input| work.domains.of(input) != Domain::Y);
-    let adders: u64 = adders.map(|&input| (graph.width(input).0 * graph.node(input).elements()) as u64).sum();
-    let circuits = graph.ready(id, GARBLED.0, GARBLED.1).map_or(0, |ready| {
-        let times = match ready.how {
-            InBits::Each(_) => node.elements(),
-            InBits::Fold { axis, .. } | InBits::FoldPlaces { axis, .. } => axis.outer * axis.len * axis.inner,
-            InBits::Groups(_) => node.elements() / ready.program.output_slots().len().max(1),
-        };
-        times as u64 * ready.program.and_count()
-    });
-    BYTES_PER_AND * (adders + circuits)
-}
 
 impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` from operands that are in world `W`, or public.

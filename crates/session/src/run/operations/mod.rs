@@ -12,7 +12,7 @@ mod rounds;
 pub(crate) mod sharings;
 mod shuffle;
 pub(crate) mod truncation;
-mod world;
+pub(crate) mod world;
 
 use std::rc::Rc;
 
