@@ -30,7 +30,7 @@ impl Keys {
 
     /// Makes `len` triples over the ring.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let made = self.0.as_ref().ok_or(crate::group::NO_TASK)?.triples(ctx, ring, len).await?;
+        let made = self.0.as_ref().ok_or(crate::error::NO_TASK)?.triples(ctx, ring, len).await?;
         Ok(Triples { a: made.a, b: made.b, c: made.c })
     }
 }

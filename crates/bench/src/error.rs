@@ -6,6 +6,9 @@ use quorate_net::NetError;
 use crate::cell::Cell;
 use crate::set::Set;
 
+/// The defect of a job without a task.
+pub(crate) const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
+
 /// The reason why a benchmark stopped. A wrong result is an error, and has no figure.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BenchError {

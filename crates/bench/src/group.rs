@@ -7,18 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use quorate_engine::{Costs, Ctx, Demand, Error, Party, Phase, Result, dry};
+use quorate_engine::{Ctx, Demand, Error, Party, Phase, Result, dry};
 use quorate_gadgets::{Choices, Family};
 use quorate_net::{Interrupt, Net};
 use quorate_protocols::Visit;
 use quorate_ring::Vector;
 
 use crate::cell::{Cell, Link};
-use crate::error::BenchError;
+use crate::error::{BenchError, NO_TASK};
 use crate::links;
 use crate::operands::{Numbers, Operands};
+use crate::output::{Expected, Output};
+use crate::sample::Sample;
 use crate::set::Set;
-use crate::task::{Expected, Output, Task};
+use crate::task::Task;
 use crate::transfers::Transfers;
 
 /// A job that all parties do at the same time.
@@ -32,16 +34,6 @@ enum Job {
     Check(Arc<Expected>),
     /// Frees operands and results.
     Forget,
-}
-
-/// The record of one execution at one party.
-#[derive(Clone, Debug)]
-pub(crate) struct Sample {
-    /// Start and end of the offline and of the online phase.
-    pub spans: [(Instant, Instant); 2],
-    pub costs: Costs,
-    /// Bytes on the wire, by phase.
-    pub wire_bytes: [u64; 2],
 }
 
 enum Answer {
@@ -247,8 +239,6 @@ struct Worker<S: Family> {
     sharing: S,
     shares: Option<Shares<S>>,
 }
-
-pub(crate) const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
 
 impl<S: Family> Works for Worker<S> {
     fn work(&mut self, job: Job) -> Result<Answer> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cell`, `set`, `plan` | cells: workload, protocol, ring, parties, batch, link |
 //! | `task`, `operands` | a workload as a protocol and as plain arithmetic; its operands |
+//! | `output`, `sample` | a result and its comparison; the record of one execution |
 //! | `operation` | single operations in each sharing of two parties |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
 //! | `ciphertexts` | triples by homomorphic encryption; a stand-in where the build lacks the feature `he` |
@@ -30,9 +31,11 @@ mod measure;
 mod memory;
 mod operands;
 mod operation;
+mod output;
 pub mod peers;
 mod pingpong;
 mod plan;
+mod sample;
 mod set;
 mod task;
 mod transfers;

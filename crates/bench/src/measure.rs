@@ -9,10 +9,11 @@ use quorate_ring::memory;
 
 use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
-use crate::group::{Group, Sample, Stopper};
+use crate::group::{Group, Stopper};
 use crate::machine::processor_seconds;
 use crate::memory::memory_of;
 use crate::peers::Figures;
+use crate::sample::Sample;
 use crate::task::Task;
 use crate::{peers, pingpong};
 

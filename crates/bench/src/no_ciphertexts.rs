@@ -21,6 +21,6 @@ impl Keys {
 
     /// Refuses to make triples.
     pub async fn triples(&self, _: &Ctx, _: Ring, _: usize) -> Result<Triples> {
-        Err(crate::group::NO_TASK)
+        Err(crate::error::NO_TASK)
     }
 }

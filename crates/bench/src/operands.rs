@@ -9,7 +9,7 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::cell::Workload;
 use crate::operation::Held;
-use crate::task::{Task, scramble};
+use crate::task::Task;
 
 /// Numbers in the clear: those of the first party and those of the last party.
 pub(crate) type Numbers = (Vector, Vector);
@@ -127,4 +127,12 @@ impl Task {
 
 fn garbled_aes() -> Program {
     Program::new(&catalog::aes128(), Order::Runs(RUN))
+}
+
+/// Returns a number by SplitMix64: operands look random and are the same in every run.
+pub(crate) fn scramble(index: u64) -> u64 {
+    let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
 }

@@ -11,7 +11,7 @@ use quorate_gadgets::circuit::in_rounds;
 use quorate_gadgets::{Computes, Width};
 use quorate_ring::Vector;
 
-use crate::task::{Expected, Output};
+use crate::output::{Expected, Output};
 
 /// The form of the operands, and of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

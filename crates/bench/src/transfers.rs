@@ -13,7 +13,7 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::cell::Workload;
 use crate::ciphertexts::Keys;
-use crate::group::Sample;
+use crate::sample::Sample;
 use crate::task::Task;
 
 /// The number of OTs of a chunk, without checks and with: a check costs the same for any number.
@@ -60,7 +60,7 @@ impl Transfers {
     }
 
     pub fn run(&mut self) -> Result<Sample> {
-        let task = self.task.ok_or(crate::group::NO_TASK)?;
+        let task = self.task.ok_or(crate::error::NO_TASK)?;
         self.made = None;
         let ot = if task.cell.workload == Workload::OtCotMalicious { &self.malicious } else { &self.semi_honest };
         let mut run = self.party.begin_alone()?;
@@ -75,7 +75,7 @@ impl Transfers {
     /// Returns the first element that is wrong.
     pub fn check(&mut self) -> Result<Option<usize>> {
         let (task, made) = (self.task, self.made.take());
-        let (Some(task), Some(made)) = (task, made) else { return Err(crate::group::NO_TASK) };
+        let (Some(task), Some(made)) = (task, made) else { return Err(crate::error::NO_TASK) };
         let ot = if task.cell.workload == Workload::OtCotMalicious { &self.malicious } else { &self.semi_honest };
         let mut run = self.party.begin_alone()?;
         let wrong = run.phase(Phase::Online, async |ctx| first_wrong(ctx, ot, &made).await)?;

@@ -7,15 +7,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cut;
 use crate::digits;
 use crate::dtype::{Dtype, shown};
 use crate::error::{Advice, BuildError, Excess, Fault};
-use crate::graph::{Graph, Truncation};
+use crate::graph::Graph;
 use crate::interval::Interval;
+use crate::known::Known;
 use crate::node::{Node, NodeId, Op};
-use crate::ranges::{self, Known, Reach};
+use crate::ranges::{self, Reach};
 use crate::real::Real;
 use crate::reference;
+use crate::rules::Truncation;
 
 /// The largest number of numbers that are computed for a check: 16 bytes each.
 const MOST_ELEMENTS: usize = 1 << 26;
@@ -122,9 +125,9 @@ impl Look<'_> {
         let inputs: Vec<Known> = node.inputs.iter().map(|input| self.known(*input)).collect();
         let rules = self.graph.rules();
         let reach = ranges::reach(op, &inputs, node.dtype, rules.truncation);
-        let half = rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs, node.dtype) > 0;
+        let half = rules.truncation == Truncation::Probabilistic && cut::product_shift(op, &inputs, node.dtype) > 0;
         let crowded = |range: Interval| {
-            let whole = ranges::product_shift(op, &inputs, node.dtype);
+            let whole = cut::product_shift(op, &inputs, node.dtype);
             half && !Interval::signed(node.dtype.bits() - 1).shr(whole).covers(range)
         };
         let doubt = match reach {
@@ -299,7 +302,7 @@ impl Look<'_> {
             return None;
         }
         let inputs: Vec<Known> = node.inputs.iter().map(|&id| Known::of(self.graph.node(id))).collect();
-        let shift = ranges::product_shift(&node.op, &inputs, node.dtype);
+        let shift = cut::product_shift(&node.op, &inputs, node.dtype);
         let either_way = shift > 0 && self.graph.rules().truncation == Truncation::Probabilistic;
         let all = match node.dtype {
             Dtype::Int { .. } | Dtype::Fixed { .. } => Interval::signed(node.dtype.bits() - u32::from(either_way)),

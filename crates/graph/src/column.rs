@@ -5,11 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
-
-use crate::error::Fault;
-use crate::graph::Graph;
-use crate::node::{Node, NodeId, Op};
 
 /// The number of words that messages show.
 const SHOWN: usize = 5;
@@ -74,44 +69,4 @@ pub(crate) fn difference(left: &Column, right: &Column) -> String {
         _ => only.join(", "),
     };
     format!("{what}; list the same words in the same order for both, or write x + 0 for codes as plain numbers")
-}
-
-/// Returns the column that gives the values of `node` their meaning as words or dates.
-///
-/// # Errors
-/// [`Fault::Meanings`]: values with different meanings are combined.
-pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
-    let of = |id: &NodeId| graph.node(*id).origin.column.clone();
-    let agreed = |operands: &[NodeId]| {
-        operands.iter().filter_map(of).try_fold(None, |known: Option<Arc<Column>>, next| match known {
-            Some(known) if !Arc::ptr_eq(&known, &next) && known.meaning != next.meaning => {
-                Err(Fault::Meanings { left: known, right: next })
-            }
-            known => Ok(known.or(Some(next))),
-        })
-    };
-    let operands = node.inputs.as_slice();
-    match &node.op {
-        Op::Input { column, .. } => Ok(column.clone().filter(|column| column.meaning != Meaning::Numbers)),
-        Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) | Op::Cast | Op::Convert => {
-            agreed(operands)
-        }
-        Op::Max(_) | Op::Min(_) | Op::Other | Op::AsFactor => agreed(operands),
-        Op::AssertWithin | Op::Behind => agreed(&operands[..1]),
-        Op::Select => agreed(&operands[1..]),
-        Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
-        Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),
-        Op::Constant(_) | Op::Shuffle { .. } | Op::ArgMax(_) | Op::ArgMin(_) | Op::AssertOneHot(_) => Ok(None),
-        Op::Add | Op::Neg | Op::Mul | Op::MatMul { .. } | Op::Conv(_) | Op::Sum(_) | Op::CumSum(_) => Ok(None),
-        Op::Shl(_) | Op::Shr(_) | Op::FloorDiv(_) | Op::Remainder(_) | Op::Scale(_) | Op::IntDivide(_) => Ok(None),
-        Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Compose | Op::Circuit(_) | Op::Lookup(_) => Ok(None),
-        Op::Real(_) | Op::Divide | Op::Softmax(_) => Ok(None),
-    }
-}
-
-impl Graph {
-    /// Returns the column that gives the values of `id` their meaning as words or dates; `None` for plain numbers.
-    pub fn column(&self, id: NodeId) -> Option<&Column> {
-        self.node(id).origin.column.as_deref()
-    }
 }

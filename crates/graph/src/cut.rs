@@ -3,8 +3,8 @@
 use crate::dtype::Dtype;
 use crate::graph::Graph;
 use crate::interval::Interval;
+use crate::known::Known;
 use crate::node::{NodeId, Op};
-use crate::ranges::{Known, product_shift};
 use crate::scale::Scale;
 use crate::sparse::adds_one;
 
@@ -31,6 +31,13 @@ impl Graph {
         let node = self.node(id);
         let inputs = self.known(&node.inputs);
         cut(&node.op, &inputs, node.dtype)
+    }
+
+    /// Returns the number of bits by which the product `id` is shifted right (exactly, towards minus infinity) after it
+    /// wrapped in the ring of its dtype; 0 for other operations.
+    pub fn product_shift(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        product_shift(&node.op, &self.known(&node.inputs), node.dtype)
     }
 }
 
@@ -70,5 +77,17 @@ pub(crate) fn product(op: &Op, inputs: &[Known], a: Interval, b: Interval) -> In
         Op::Conv(conv) if conv.has_zeros() => a.union(Interval::point(0)).mul(b).times(conv.patch()),
         Op::Conv(conv) => a.mul(b).times(conv.patch()),
         _ => a.mul(b),
+    }
+}
+
+/// Returns the number of bits by which a product is shifted right after it was formed in the ring. These are the
+/// fractional bits of both operands, less those that the result keeps. 0 where one operand is not fixed point, and for
+/// every other operation.
+pub(crate) fn product_shift(op: &Op, inputs: &[Known], dtype: Dtype) -> u32 {
+    match (op, inputs) {
+        (Op::Mul | Op::MatMul { .. } | Op::Conv(_), [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => {
+            a.dtype.frac() + b.dtype.frac() - dtype.frac()
+        }
+        _ => 0,
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::column::{self, Column};
-use crate::digits::Keep;
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::interval::Interval;
-use crate::node::Source;
+use crate::keep::Keep;
+use crate::source::Source;
 
 /// A shape as Python prints it: `()`, `(3,)`, `(3, 4)`.
 #[derive(Clone, Debug, PartialEq, Eq)]

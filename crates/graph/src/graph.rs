@@ -3,21 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::build::{Builder, Proofs, Recent};
-use crate::clamp::clamped;
 use crate::column::Column;
 use crate::dtype::{Dtype, shown};
-use crate::error::{BuildError, Fault, Shape};
+use crate::error::{Fault, Shape};
 use crate::hash::Hash;
 use crate::interval::Interval;
-use crate::literals::{Literal, Literals};
-use crate::node::{Node, NodeId, Op, Room, Source};
-use crate::origin::origin;
-use crate::ranges::{self, Known, Reach};
+use crate::literals::Literals;
+use crate::node::{Node, NodeId, Op, Room};
 use crate::ready::Cache;
+use crate::recent::{Proofs, Recent};
 use crate::repetitions::StepHashes;
-use crate::units::Units;
-use crate::{digits, real, reference, shape, sparse, unbounded, unproven};
+use crate::rules::Rules;
+use crate::source::Source;
 
 /// An operation whose result may leave its dtype (and would wrap), given the stated bounds; or public numbers that
 /// their dtype changes much.
@@ -41,9 +38,9 @@ pub struct Graph {
     pub(crate) old: BTreeMap<NodeId, Node>,
     pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
-    rules: Rules,
+    pub(crate) rules: Rules,
     /// Whether errors of results are stated by the code that builds nodes now.
-    errors_are_stated: bool,
+    pub(crate) errors_are_stated: bool,
     /// The names of files that contain lines: one string for all lines of a file.
     pub(crate) files: BTreeSet<Arc<str>>,
     pub(crate) literals: Literals,
@@ -56,7 +53,7 @@ pub struct Graph {
 
 /// The subject of a warning; each line is warned of each subject once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum About {
+pub(crate) enum About {
     Results,
     Quotients,
     PublicNumbers,
@@ -70,87 +67,6 @@ impl About {
             _ => About::Results,
         }
     }
-}
-
-/// Returns whether results are squares, or sums of squares.
-fn squares(op: &Op, inputs: &[NodeId]) -> bool {
-    let of_itself = matches!(inputs, [a, b] if a == b);
-    of_itself && matches!(op, Op::Mul | Op::MatMul { m: 1, n: 1, .. })
-}
-
-/// Returns the room of results of these operands.
-fn room(operands: &[&Node], dtype: Dtype) -> Room {
-    let secret = operands.iter().filter(|node| !node.is_public());
-    let room = secret.fold(Room::STATED, |room, node| room.and(node.room));
-    Room { grows: room.grows && dtype.is_fixed(), ..room }
-}
-
-/// The rules by which a program is built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Whether a possible overflow, or an input without a bound, is an error instead of a warning.
-    pub strict: bool,
-    /// The truncation of products of fixed point.
-    pub truncation: Truncation,
-    /// The results that are reported if they are not proven to fit.
-    pub watch: Watch,
-    /// Whether repetitions of steps are counted ([`Graph::repetitions`]).
-    pub counts_steps: bool,
-    /// The rings of the family that runs the program.
-    pub rings: Rings,
-    /// The party whose one-hot inputs cannot be proven, in families that prove such inputs.
-    pub proves_nothing: Option<usize>,
-    /// Whether programs mark values as factors of several products ([`Op::AsFactor`]), for families that then send
-    /// less.
-    pub keeps_factors: bool,
-    /// Whether places and divisors are proven to lie within stated bounds of inputs, because parties may cheat.
-    pub proves_bounds: bool,
-}
-
-/// The rings of a family, as it states them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rings {
-    /// The name of the family.
-    pub family: &'static str,
-    /// The largest number of bits of a ring over which it makes correlations, at most 126.
-    pub most_bits: u32,
-}
-
-impl Rings {
-    /// Returns the dtype of counts and positions: int(64), or as wide as the family supports.
-    pub fn whole(self) -> Dtype {
-        Dtype::Int { bits: self.most_bits.min(Dtype::INT64.bits()) }
-    }
-}
-
-impl Default for Rings {
-    /// Returns the rings of a program that is not run by any family.
-    fn default() -> Self {
-        Rings { family: "no protocol", most_bits: 126 }
-    }
-}
-
-/// Which results that are not proven to fit their dtype are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Watch {
-    /// Only those that stated bounds allow to leave it.
-    #[default]
-    Stated,
-    /// All of them, while the program is built, once for each line.
-    Program,
-    /// When the program runs, those whose values leave their dtype ([`Checker`](crate::Checker)). Results that stated
-    /// bounds allow to leave it are reported while building.
-    Values,
-}
-
-/// The truncation of products of fixed point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Truncation {
-    /// Rounded down, whatever the value.
-    #[default]
-    Exact,
-    /// Rounded down or up, in one round, where the value is at most a quarter of the ring's size.
-    Probabilistic,
 }
 
 impl Graph {
@@ -168,17 +84,6 @@ impl Graph {
     /// is an error.
     pub fn strict() -> Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
-    }
-
-    /// Returns a builder that adds operations for the user's line `source`.
-    pub fn at(&mut self, mut source: Source) -> Builder<'_> {
-        match self.files.get(&source.file) {
-            Some(file) => source.file = file.clone(),
-            None => {
-                self.files.insert(source.file.clone());
-            }
-        }
-        Builder::new(self, source)
     }
 
     /// Returns the newest nodes, operands before the operations that use them; all nodes, where nothing was forgotten.
@@ -274,13 +179,6 @@ impl Graph {
         needed
     }
 
-    /// Returns the number of bits by which the product `id` is shifted right (exactly, towards minus infinity) after it
-    /// wrapped in the ring of its dtype; 0 for other operations.
-    pub fn product_shift(&self, id: NodeId) -> u32 {
-        let node = self.node(id);
-        ranges::product_shift(&node.op, &self.known(&node.inputs), node.dtype)
-    }
-
     /// Returns the bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven
     /// to be representable with its sign. If they are at most the dtype's bits, one most significant bit decides a
     /// comparison (in the smaller ring, where it has fewer bits). Otherwise they are one bit more, and the values need
@@ -292,20 +190,6 @@ impl Graph {
     /// Returns the bits of the largest value of `id` that is proven possible, in ring units; 0 where none is positive.
     pub fn value_bits(&self, id: NodeId) -> u32 {
         128 - self.node(id).range().hi().max(0).leading_zeros()
-    }
-
-    /// Returns the bits of the largest magnitude, in ring units, of a quotient of the division `id` by a divisor other
-    /// than 0, as far as it is proven. The quotient need not fit the dtype.
-    pub fn quotient_bits(&self, id: NodeId) -> u32 {
-        let node = self.node(id);
-        let (a, b) = (self.node(node.inputs[0]), self.node(node.inputs[1]));
-        128 - real::quotients(a.range(), b.range(), self.quotient_shift(id)).1.leading_zeros()
-    }
-
-    /// Returns the number of bits by which the dividend of the division `id` is shifted left.
-    pub fn quotient_shift(&self, id: NodeId) -> u32 {
-        let node = self.node(id);
-        ranges::quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 
     /// Describes a node in a message, as in `lt of (569,) int(64) at score.py:14`: operation, operand, and line.
@@ -396,71 +280,13 @@ impl Graph {
         }
     }
 
-    /// Adds an operation whose operands are checked; evaluates it at once where all of them are public.
-    pub(crate) fn push(
-        &mut self,
-        op: Op,
-        inputs: Vec<NodeId>,
-        shape: Vec<usize>,
-        dtype: Dtype,
-        source: &Source,
-    ) -> Result<NodeId, Fault> {
-        shape::elements(&shape)?;
-        let operands = self.operands(&inputs);
-        // Approximate and random results are left to the protocol, which gives the same on every machine.
-        if !operands.is_empty() && !op.is_approximate() && !op.is_random() && operands.iter().all(|n| n.is_public()) {
-            return self.fold(&op, &inputs, shape, dtype, source);
-        }
-        let name = op.name();
-        let known = self.known(&inputs);
-        let reach = match squares(&op, &inputs) {
-            true => ranges::reach_of_squares(&op, &known, dtype, self.rules.truncation),
-            false => ranges::reach(&op, &known, dtype, self.rules.truncation),
-        };
-        let room = room(&operands, dtype);
-        let may_wrap = self.rules.watch == Watch::Program && unbounded::may_wrap(&op, &known, dtype);
-        let mut overflow = None;
-        let clamped = if op == Op::Select { clamped(self, &inputs) } else { None };
-        let interval = match reach {
-            _ if clamped.is_some() => clamped,
-            // Values without a stated range lie in their dtype, which is an error only under strict rules. A function's
-            // result is saturated in its dtype; results that may grow start from that range.
-            Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
-            Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
-            Reach::Fits(interval) => Some(interval),
-            // If nothing was stated, values are checked instead.
-            Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
-            Reach::Leaves(exact) => {
-                let shift = ranges::product_shift(&op, &known, dtype);
-                overflow = Some(Fault::may_overflow(name, dtype, exact, shift));
-                None
-            }
-        };
-        let id = self.append(Node { interval, room, ..Node::new(op, inputs, shape, dtype, source) })?;
-        if may_wrap && interval.is_none() && overflow.is_none() && !self.was_warned(id, About::Results) {
-            overflow = Some(unbounded::fault(self, id));
-        }
-        self.warn(id, overflow)
-    }
-
-    /// Warns that no value of a quotient has many bits, where values are not checked.
-    pub(crate) fn warn_of_few(&mut self, id: NodeId) {
-        let node = self.node(id);
-        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
-            return;
-        }
-        if let Some(fault) = node.interval.and_then(|values| digits::few_bits(node.op.name(), node.dtype, values)) {
-            self.warn_once(id, fault);
-        }
-    }
-
     /// Returns whether the line of a node was warned of this subject.
-    fn was_warned(&self, id: NodeId, about: About) -> bool {
+    pub(crate) fn was_warned(&self, id: NodeId, about: About) -> bool {
         let Source { file, line } = &self.node(id).source;
         self.warned.contains(&(file.clone(), *line, about))
     }
 
-    fn warn_once(&mut self, node: NodeId, fault: Fault) {
+    pub(crate) fn warn_once(&mut self, node: NodeId, fault: Fault) {
         let Source { file, line } = self.node(node).source.clone();
         if self.warned.insert((file, line, About::of(&fault))) {
             self.warnings.push(RangeWarning { node, fault });
@@ -498,94 +324,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a constant of checked values; equal values are kept once. A recent small constant is reused.
-    pub(crate) fn push_constant(
-        &mut self,
-        values: Vec<i128>,
-        shape: Vec<usize>,
-        dtype: Dtype,
-        source: &Source,
-    ) -> Result<NodeId, Fault> {
-        let interval = Some(Interval::spanning(&values));
-        let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
-        if one && let Some(id) = self.literals.find(values[0], &shape, dtype) {
-            return Ok(id);
-        }
-        let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
-        let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
-        let id = self.append(Node { interval, ..Node::new(op, vec![], shape, dtype, source) })?;
-        literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
-        Ok(id)
-    }
-
-    /// Returns `id`, or a copy of it where it is a public array that other users may hold, too. `before` is the number
-    /// of nodes before it was asked for. Users release their arrays and ask for them again at any time.
-    pub fn own(&mut self, id: NodeId, before: usize, source: Source) -> Result<NodeId, BuildError> {
-        let node = self.node(id);
-        if id.index() >= before || !node.is_public() {
-            return Ok(id);
-        }
-        let node = Node { source: source.clone(), ..node.clone() };
-        self.append(node).map_err(|fault| BuildError::new(fault, source))
-    }
-
-    pub(crate) fn append(&mut self, mut node: Node) -> Result<NodeId, Fault> {
-        let Rings { family, most_bits } = self.rules.rings;
-        if node.dtype.bits() > most_bits {
-            return Err(Fault::Ring { dtype: node.dtype, family, most_bits });
-        }
-        let id = NodeId(u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?);
-        let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
-        let op = Hash::of_op(&node.op);
-        node.origin = origin(self, id, &node, op)?;
-        node.error_is_stated = self.errors_are_stated;
-        node.sparse = sparse::sparse(self, &node).map(Box::new);
-        node.unproven = unproven::unproven(self, id, &node);
-        self.hashes.push(before.then(&node, op));
-        self.nodes.push(node);
-        Ok(id)
-    }
-
-    fn fold(
-        &mut self,
-        op: &Op,
-        inputs: &[NodeId],
-        shape: Vec<usize>,
-        dtype: Dtype,
-        source: &Source,
-    ) -> Result<NodeId, Fault> {
-        let operands = self.operands(inputs);
-        if let (Op::Broadcast | Op::Reshape, Op::Constant(values)) = (op, &operands[0].op)
-            && let one = values.to_vec()
-            && one.len() == 1
-        {
-            return self.push_constant(one, shape, dtype, source); // for every size of the shape
-        }
-        let full = |n: &&Node| match &n.op {
-            Op::Constant(values) => values.expand(n.elements()),
-            _ => Vec::new(),
-        };
-        let values: Vec<Vec<i128>> = operands.iter().map(full).collect();
-        let slices: Vec<&[i128]> = values.iter().map(Vec::as_slice).collect();
-        let Some(result) = reference::exact(op, &operands, &slices, &shape, dtype) else {
-            return Err(Fault::public_result(op.name(), dtype, &[i128::MAX]));
-        };
-        let Some(holding) = dtype.holding(Interval::spanning(&result)) else {
-            return Err(Fault::public_result(op.name(), dtype, &result));
-        };
-        // A conversion must keep the dtype that the user asked for.
-        match holding == dtype || !matches!(op, Op::Convert) {
-            true => self.push_constant(result, shape, holding, source),
-            false => Err(Fault::public_result(op.name(), dtype, &result)),
-        }
-    }
-
     pub(crate) fn operands(&self, inputs: &[NodeId]) -> Vec<&Node> {
         inputs.iter().map(|&id| self.node(id)).collect()
-    }
-
-    /// Returns the known ranges of the operands' values.
-    pub(crate) fn known(&self, inputs: &[NodeId]) -> Vec<Known> {
-        inputs.iter().map(|&id| Known::of(self.node(id))).collect()
     }
 }

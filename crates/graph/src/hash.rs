@@ -10,8 +10,9 @@ use quorate_ring::Conv;
 use crate::column::{Column, Meaning};
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
-use crate::node::{Axis, Division, Node, NodeId, Op};
+use crate::node::{Division, Node, NodeId, Op};
 use crate::scale::Scale;
+use crate::shape::Axis;
 use crate::units::Units;
 
 /// Keys that separate the purposes of hashes. A derived key would have to be computed anew for each node.

@@ -10,8 +10,9 @@ use quorate_circuits::{Bit, Builder, Circuit, Goal, Quotient, Sign};
 use crate::dtype::Dtype;
 use crate::graph::Graph;
 use crate::interval::Interval;
-use crate::node::{Axis, Division, Give, Node, NodeId, Op};
+use crate::node::{Division, Give, Node, NodeId, Op};
 use crate::scale::Scale;
+use crate::shape::Axis;
 
 /// The form of an operation on bits.
 #[derive(Clone, Debug, PartialEq)]

@@ -24,7 +24,7 @@
 //! - *Interval*, or *range*: bounds on all values of a node, proven by range analysis. It starts from the *bounds* that
 //!   programs state for inputs, and holds only if their owners keep to these bounds.
 //! - *Room*: whether results get more bits where their ranges require it ([`Room`]).
-//! - *Domain*: the sharing (A, B or Y) in which an operation runs ([`domains`]).
+//! - *Domain*: the sharing (A, B or Y) in which an operation runs ([`Domain`]).
 #![forbid(unsafe_code)]
 
 mod build;
@@ -33,7 +33,7 @@ mod clamp;
 mod column;
 mod cut;
 mod digits;
-pub mod domains;
+mod domain;
 mod dtype;
 #[allow(missing_docs)] // the messages describe the fields
 mod error;
@@ -43,22 +43,29 @@ mod hash;
 mod in_bits;
 mod index;
 mod interval;
+mod keep;
+mod known;
 mod literals;
 mod lookup_table;
 mod moved_inputs;
 mod network_model;
 mod node;
 mod origin;
+mod owners;
 mod properties;
+mod push;
 mod ranges;
 mod ready;
 mod real;
+mod recent;
 mod reference;
 mod repetitions;
 mod rounded;
+mod rules;
 mod scale;
 pub mod shape;
 mod smallest_magnitudes;
+mod source;
 mod sparse;
 mod tabulated;
 mod unbounded;
@@ -69,22 +76,26 @@ pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};
 pub use column::{Column, Meaning};
 pub use cut::Cut;
-pub use digits::Keep;
+pub use domain::{Domain, DomainError};
 pub use dtype::{Dtype, MAX_BITS};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
-pub use graph::{Graph, RangeWarning, Rings, Rules, Truncation, Watch};
+pub use graph::{Graph, RangeWarning};
 pub use hash::{Hash, HashError, first_difference};
 pub use in_bits::{InBits, Lane};
 pub use index::{Index, Layer, Side};
 pub use interval::Interval;
+pub use keep::Keep;
 pub use lookup_table::{MOST_ENTRIES, Table};
 pub use network_model::{Network, NetworkError};
-pub use node::{Axis, Division, Give, Inputs, Node, NodeId, Op, Room, Source};
-pub use origin::{Origin, Owners};
+pub use node::{Division, Give, Inputs, Node, NodeId, Op, Origin, Room};
+pub use owners::Owners;
 pub use properties::{Memory, Outcome, Pieces, Properties, Wraps};
 pub use ready::Ready;
 pub use real::Real;
 pub use reference::{EvalError, eval_clear};
+pub use rules::{Rings, Rules, Truncation, Watch};
 pub use scale::{Scale, Upper};
+pub use shape::Axis;
+pub use source::Source;
 pub use tabulated::PairTable;
 pub use units::Units;

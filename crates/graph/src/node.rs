@@ -7,16 +7,19 @@ use quorate_circuits::Circuit;
 use quorate_ring::Conv;
 
 use crate::column::Column;
-use crate::domains::Domain;
+use crate::domain::Domain;
 use crate::dtype::Dtype;
+use crate::hash::Hash;
 use crate::index::Index;
 use crate::interval::Interval;
 use crate::lookup_table::Table;
-use crate::origin::Origin;
+use crate::moved_inputs::Raw;
+use crate::owners::Owners;
 use crate::real::Real;
 use crate::scale::Scale;
+use crate::shape::Axis;
+use crate::source::Source;
 use crate::units::Units;
-use crate::unproven::Unproven;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,40 +30,6 @@ impl NodeId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// The user's line that made a node: for messages only, not part of the program's hash.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
-    /// Path of the user's file, as given by the program that builds the graph.
-    pub file: Arc<str>,
-    /// Counted from 1.
-    pub line: u32,
-}
-
-impl Source {
-    /// Returns line `line` of `file`.
-    pub fn new(file: impl Into<Arc<str>>, line: u32) -> Source {
-        Source { file: file.into(), line }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
-    }
-}
-
-/// An array seen as `outer` blocks of `len` rows of `inner` elements: element `(o, j, i)` lies at
-/// `(o * len + j) * inner + i`, and a reduction runs over `j`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// Product of the sizes before the axis.
-    pub outer: usize,
-    /// Size of the axis.
-    pub len: usize,
-    /// Product of the sizes after the axis.
-    pub inner: usize,
 }
 
 /// The result of a division of integers.
@@ -374,5 +343,44 @@ impl Node {
     /// Returns whether every party knows the values.
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant(_))
+    }
+}
+
+/// The origin of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// All parties on whose inputs the value depends.
+    pub(crate) owners: Owners,
+    /// The elements that are elements of an input.
+    pub(crate) raw: Raw,
+    /// The column whose words or dates it consists of.
+    pub(crate) column: Option<Arc<Column>>,
+    /// The hash of what makes it: see [`Graph::part_hash`](crate::Graph::part_hash).
+    pub(crate) part: Hash,
+}
+
+impl Origin {
+    /// Returns the origin of a node that is not in its program yet.
+    pub(crate) fn unknown() -> Origin {
+        Origin { owners: Owners::default(), raw: Raw::default(), column: None, part: Hash([0; 32]) }
+    }
+}
+
+/// A range that rests on more values than this is not relied on.
+pub(crate) const MOST_UNPROVEN: usize = 256;
+
+/// The values, each made of one party's inputs, that must lie in their ranges.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Unproven {
+    /// Ascending; at least one.
+    These(Vec<NodeId>),
+    /// More than [`MOST_UNPROVEN`].
+    Many,
+}
+
+impl Node {
+    /// Returns whether the proven range is smaller than that of the dtype.
+    pub(crate) fn says_more_than_its_dtype(&self) -> bool {
+        self.interval.is_some_and(|range| range != self.dtype.range())
     }
 }

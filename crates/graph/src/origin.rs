@@ -1,85 +1,15 @@
 //! Origins: the parties on whose inputs a value depends, and the part of the program that makes it. They are recorded
 //! when a node is built, since the nodes that it was made of may be forgotten later.
 
-use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
-use crate::column::{Column, column};
+use crate::column::{Column, Meaning};
 use crate::error::Fault;
 use crate::graph::Graph;
 use crate::hash::Hash;
 use crate::moved_inputs::Raw;
-use crate::node::{Node, NodeId, Op};
-
-/// Parties whose inputs a value depends on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owners(Option<Arc<BTreeSet<usize>>>);
-
-impl Owners {
-    /// Returns this party alone.
-    pub fn one(owner: usize) -> Owners {
-        Owners(Some(Arc::new([owner].into())))
-    }
-
-    /// Returns whether there are none: the value is public, or drawn at random.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Returns their numbers, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().flat_map(|all| all.iter().copied())
-    }
-
-    /// Returns those that are not among `others`.
-    fn without(&self, others: &Owners) -> Owners {
-        self.iter().filter(|&party| !others.iter().any(|other| other == party)).collect()
-    }
-
-    /// Returns those that are also among `others`.
-    fn within(&self, others: &Owners) -> Owners {
-        self.iter().filter(|&party| others.iter().any(|other| other == party)).collect()
-    }
-
-    /// Returns the parties of both. Most operands have the same ones, which are kept once.
-    pub(crate) fn and(&self, other: &Owners) -> Owners {
-        match (&self.0, &other.0) {
-            (_, None) => self.clone(),
-            (None, _) => other.clone(),
-            (Some(a), Some(b)) if Arc::ptr_eq(a, b) || b.is_subset(a) => self.clone(),
-            (Some(a), Some(b)) if a.is_subset(b) => other.clone(),
-            (Some(a), Some(b)) => Owners(Some(Arc::new(a.union(b).copied().collect()))),
-        }
-    }
-}
-
-impl FromIterator<usize> for Owners {
-    fn from_iter<T: IntoIterator<Item = usize>>(parties: T) -> Owners {
-        let all: BTreeSet<usize> = parties.into_iter().collect();
-        Owners((!all.is_empty()).then(|| Arc::new(all)))
-    }
-}
-
-/// The origin of a value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Origin {
-    /// All parties on whose inputs the value depends.
-    pub(crate) owners: Owners,
-    /// The elements that are elements of an input.
-    pub(crate) raw: Raw,
-    /// The column whose words or dates it consists of.
-    pub(crate) column: Option<Arc<Column>>,
-    /// The hash of what makes it: see [`Graph::part_hash`].
-    pub(crate) part: Hash,
-}
-
-impl Origin {
-    /// Returns the origin of a node that is not in its program yet.
-    pub(crate) fn unknown() -> Origin {
-        Origin { owners: Owners::default(), raw: Raw::default(), column: None, part: Hash([0; 32]) }
-    }
-}
+use crate::node::{Node, NodeId, Op, Origin};
+use crate::owners::Owners;
 
 /// Returns the origin of the next node of `graph`.
 ///
@@ -95,6 +25,39 @@ pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result
     let parts: Vec<Hash> = node.inputs.iter().map(|&id| graph.node(id).origin.part).collect();
     let column = column(graph, node)?;
     Ok(Origin { owners, raw: Raw::of(graph, node), column, part: op.of_part(id, node, &parts) })
+}
+
+/// Returns the column that gives the values of `node` their meaning as words or dates.
+///
+/// # Errors
+/// [`Fault::Meanings`]: values with different meanings are combined.
+fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
+    let of = |id: &NodeId| graph.node(*id).origin.column.clone();
+    let agreed = |operands: &[NodeId]| {
+        operands.iter().filter_map(of).try_fold(None, |known: Option<Arc<Column>>, next| match known {
+            Some(known) if !Arc::ptr_eq(&known, &next) && known.meaning != next.meaning => {
+                Err(Fault::Meanings { left: known, right: next })
+            }
+            known => Ok(known.or(Some(next))),
+        })
+    };
+    let operands = node.inputs.as_slice();
+    match &node.op {
+        Op::Input { column, .. } => Ok(column.clone().filter(|column| column.meaning != Meaning::Numbers)),
+        Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) | Op::Cast | Op::Convert => {
+            agreed(operands)
+        }
+        Op::Max(_) | Op::Min(_) | Op::Other | Op::AsFactor => agreed(operands),
+        Op::AssertWithin | Op::Behind => agreed(&operands[..1]),
+        Op::Select => agreed(&operands[1..]),
+        Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
+        Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),
+        Op::Constant(_) | Op::Shuffle { .. } | Op::ArgMax(_) | Op::ArgMin(_) | Op::AssertOneHot(_) => Ok(None),
+        Op::Add | Op::Neg | Op::Mul | Op::MatMul { .. } | Op::Conv(_) | Op::Sum(_) | Op::CumSum(_) => Ok(None),
+        Op::Shl(_) | Op::Shr(_) | Op::FloorDiv(_) | Op::Remainder(_) | Op::Scale(_) | Op::IntDivide(_) => Ok(None),
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Compose | Op::Circuit(_) | Op::Lookup(_) => Ok(None),
+        Op::Real(_) | Op::Divide | Op::Softmax(_) => Ok(None),
+    }
 }
 
 impl Graph {
@@ -132,15 +95,9 @@ impl Graph {
     pub fn part_hash(&self, id: NodeId) -> Hash {
         self.node(id).origin.part
     }
-}
 
-impl fmt::Display for Owners {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.iter().map(|party| party.to_string()).collect();
-        match names.len() {
-            0 => f.write_str("nobody"),
-            1 => write!(f, "party {}", names[0]),
-            _ => write!(f, "parties {}", names.join(", ")),
-        }
+    /// Returns the column that gives the values of `id` their meaning as words or dates; `None` for plain numbers.
+    pub fn column(&self, id: NodeId) -> Option<&Column> {
+        self.node(id).origin.column.as_deref()
     }
 }

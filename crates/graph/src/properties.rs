@@ -4,8 +4,9 @@
 
 use quorate_ring::Conv;
 
-use crate::node::{Axis, Division, Give, Op};
+use crate::node::{Division, Give, Op};
 use crate::real::Real;
+use crate::shape::Axis;
 
 /// The properties of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,12 +1,14 @@
 //! Range analysis: the effect of each operation on proven intervals.
 
-use crate::cut::{cut, product};
+use crate::cut::{cut, product, product_shift};
 use crate::dtype::Dtype;
-use crate::graph::Truncation;
+use crate::graph::Graph;
 use crate::interval::Interval;
-use crate::node::{Axis, Division, Give, Node, Op};
+use crate::known::Known;
+use crate::node::{Division, Give, NodeId, Op};
 use crate::real;
 use crate::reference::floor_div;
+use crate::rules::Truncation;
 use crate::smallest_magnitudes;
 use crate::sparse::adds_one;
 
@@ -19,26 +21,6 @@ pub(crate) enum Reach {
     Fits(Interval),
     /// Values up to these ends (saturated) are possible, and the dtype does not hold them: they would wrap.
     Leaves(Interval),
-}
-
-/// The known range of an operand.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Known {
-    pub dtype: Dtype,
-    /// The range of the values; `None`: anywhere in the dtype.
-    pub interval: Option<Interval>,
-    /// The axis along which at most one element of each line is not 0.
-    pub sparse: Option<Axis>,
-}
-
-impl Known {
-    pub fn of(node: &Node) -> Known {
-        Known { dtype: node.dtype, interval: node.interval, sparse: node.sparse_along() }
-    }
-
-    pub fn range(self) -> Interval {
-        self.interval.unwrap_or_else(|| self.dtype.range())
-    }
 }
 
 /// Returns the reach of `op` on `inputs` with a result of type `dtype`, where fixed point is truncated as `truncation`
@@ -177,23 +159,27 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
     divisors.iter().map(of).reduce(Interval::union).unwrap_or(x)
 }
 
-/// Returns the number of bits by which a product is shifted right after it was formed in the ring. These are the
-/// fractional bits of both operands, less those that the result keeps. 0 where one operand is not fixed point, and for
-/// every other operation.
-pub(crate) fn product_shift(op: &Op, inputs: &[Known], dtype: Dtype) -> u32 {
-    match (op, inputs) {
-        (Op::Mul | Op::MatMul { .. } | Op::Conv(_), [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => {
-            a.dtype.frac() + b.dtype.frac() - dtype.frac()
-        }
-        _ => 0,
-    }
-}
-
 /// Returns the number of bits by which a dividend is shifted left before it is divided, so that the quotient of units
 /// is in units of `dtype`.
 pub(crate) fn quotient_shift(inputs: &[Known], dtype: Dtype) -> u32 {
     match inputs {
         [x, y] => dtype.frac() + y.dtype.frac() - x.dtype.frac(),
         _ => 0,
+    }
+}
+
+impl Graph {
+    /// Returns the bits of the largest magnitude, in ring units, of a quotient of the division `id` by a divisor other
+    /// than 0, as far as it is proven. The quotient need not fit the dtype.
+    pub fn quotient_bits(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        let (a, b) = (self.node(node.inputs[0]), self.node(node.inputs[1]));
+        128 - real::quotients(a.range(), b.range(), self.quotient_shift(id)).1.leading_zeros()
+    }
+
+    /// Returns the number of bits by which the dividend of the division `id` is shifted left.
+    pub fn quotient_shift(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 }

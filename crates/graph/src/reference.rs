@@ -10,8 +10,9 @@ use quorate_ring::Conv;
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::Graph;
-use crate::node::{Axis, Division, Give, Node, NodeId, Op};
+use crate::node::{Division, Give, Node, NodeId, Op};
 use crate::properties::Pieces;
+use crate::shape::Axis;
 use crate::units::expand;
 use crate::{real, shape};
 

@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use crate::build::BinaryOp;
     use crate::dtype::Dtype;
-    use crate::graph::Rules;
-    use crate::node::Source;
+    use crate::rules::Rules;
+    use crate::source::Source;
 
     /// Builds x + y y for fresh inputs; returns the steps without the inputs.
     fn request(graph: &mut Graph, len: usize) -> Vec<NodeId> {

@@ -13,8 +13,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dtype::Dtype;
-use crate::graph::Truncation;
 use crate::interval::Interval;
+use crate::rules::Truncation;
 use crate::units::Units;
 
 /// The multiplication of every element: x becomes n x + floor((m x + half) / 2^shift), with 2^(shift-1) as the half

@@ -5,7 +5,18 @@ use std::ops::Range;
 
 use crate::error::{Fault, Shape};
 use crate::index::walk;
-use crate::node::Axis;
+
+/// An array seen as `outer` blocks of `len` rows of `inner` elements: element `(o, j, i)` lies at
+/// `(o * len + j) * inner + i`, and a reduction runs over `j`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Product of the sizes before the axis.
+    pub outer: usize,
+    /// Size of the axis.
+    pub len: usize,
+    /// Product of the sizes after the axis.
+    pub inner: usize,
+}
 
 /// Returns the number of elements of `shape`; [`Fault::TooLarge`] beyond 2^32 - 1.
 pub fn elements(shape: &[usize]) -> Result<usize, Fault> {

@@ -5,8 +5,8 @@
 //! results.
 
 use crate::interval::Interval;
+use crate::known::Known;
 use crate::node::Op;
-use crate::ranges::Known;
 use crate::real::Real;
 
 /// Upper bounds on the error of every function: units, and 2 to minus this of the result.
@@ -77,9 +77,9 @@ fn root(x: u128, up: u32) -> u128 {
 mod tests {
     use super::*;
     use crate::dtype::Dtype;
-    use crate::graph::Truncation;
     use crate::ranges::{Reach, reach};
     use crate::real;
+    use crate::rules::Truncation;
 
     const ENDS: [i128; 12] = [-900_000, -262_144, -70_000, -3, 1, 5, 1_000, 65_536, 70_000, 262_144, 1 << 24, 1 << 38];
 

@@ -2,8 +2,9 @@
 //! of them. A sum along such a line is one of its elements, or 0.
 
 use crate::graph::Graph;
-use crate::node::{Axis, Node, NodeId, Op};
-use crate::ranges::Known;
+use crate::known::Known;
+use crate::node::{Node, NodeId, Op};
+use crate::shape::Axis;
 
 /// Returns the axis along which at most one element of each line of the next node is not 0, if there is one.
 pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {

@@ -2,11 +2,13 @@
 
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::graph::{Graph, Truncation};
+use crate::graph::Graph;
 use crate::interval::Interval;
+use crate::known::Known;
 use crate::node::{NodeId, Op};
 use crate::properties::Wraps;
-use crate::ranges::{self, Known, Reach};
+use crate::ranges::{self, Reach};
+use crate::rules::Truncation;
 
 /// The number of steps before an operation that are searched for a bound that ends the warning.
 const LOOKED_THROUGH: usize = 4096;

@@ -10,19 +10,7 @@ use std::sync::Arc;
 
 use crate::dtype::Dtype;
 use crate::graph::Graph;
-use crate::node::{Node, NodeId, Op};
-
-/// A range that rests on more values than this is not relied on.
-pub(crate) const MOST: usize = 256;
-
-/// The values, each made of one party's inputs, that must lie in their ranges.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Unproven {
-    /// Ascending; at least one.
-    These(Vec<NodeId>),
-    /// More than [`MOST`].
-    Many,
-}
+use crate::node::{MOST_UNPROVEN, Node, NodeId, Op, Unproven};
 
 /// Returns what the range of the next node rests on; `None` if it has no range, or one that holds for all operands.
 pub(crate) fn unproven(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unproven>> {
@@ -72,15 +60,8 @@ fn together(a: &Arc<Unproven>, b: Arc<Unproven>) -> Arc<Unproven> {
     all.dedup();
     match all.len() {
         len if len == first.len() => a.clone(),
-        len if len > MOST => Arc::new(Unproven::Many),
+        len if len > MOST_UNPROVEN => Arc::new(Unproven::Many),
         _ => Arc::new(Unproven::These(all)),
-    }
-}
-
-impl Node {
-    /// Returns whether the proven range is smaller than that of the dtype.
-    pub(crate) fn says_more_than_its_dtype(&self) -> bool {
-        self.interval.is_some_and(|range| range != self.dtype.range())
     }
 }
 

@@ -1,9 +1,8 @@
 //! Tests of origins: the parties whose inputs a value depends on, those whose own inputs it contains, and the part of
 //! the program that makes it.
 
-use quorate_graph::domains::Domain;
 use quorate_graph::{
-    BinaryOp, Bound, Builder, Dtype, Graph, Hash, Layer, NodeId, Operand, Rules, Side, Source, UnaryOp,
+    BinaryOp, Bound, Builder, Domain, Dtype, Graph, Hash, Layer, NodeId, Operand, Rules, Side, Source, UnaryOp,
 };
 
 const INT: Dtype = Dtype::INT64;

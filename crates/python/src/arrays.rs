@@ -4,10 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Give, Layer, Lies, Meaning, NodeId, Op, Operand,
-    Real, Side, Source, UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Layer, Lies, Meaning,
+    NodeId, Op, Operand, Real, Side, Source, UnaryOp,
 };
 use quorate_session::Session as Inner;
 

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use quorate_graph::{Graph, Hash, HashError, NodeId, Truncation};
+use quorate_planner::Reveal;
 use serde::Deserialize;
 
 use crate::error::SessionError;
 use crate::reveals::{Told, groups, named};
-use crate::work::Reveal;
 
 /// The number of reveals that a refusal lists.
 const NAMED: usize = 5;

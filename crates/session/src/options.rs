@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::{Choice, Choices, Family};
-use quorate_graph::domains::Domain;
-use quorate_graph::{Network, Truncation};
+use quorate_graph::{Domain, Network, Truncation};
 use quorate_protocols::{Protocol, Visit};
 
 use crate::error::SessionError;

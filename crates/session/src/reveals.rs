@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use quorate_graph::{Graph, NodeId, Owners};
-
-use crate::work::Reveal;
+use quorate_planner::Reveal;
 
 /// One value that a run reveals.
 #[derive(Clone, Debug, PartialEq)]

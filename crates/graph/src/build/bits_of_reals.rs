@@ -5,9 +5,8 @@
 //! narrowest ring that holds it, which costs nothing. There are few widths, so operands mostly have the same one. This
 //! matters because converting to a larger ring takes messages.
 
-use std::collections::VecDeque;
-
 use super::Builder;
+use crate::cut;
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
 use crate::interval::Interval;
@@ -16,36 +15,6 @@ use crate::ranges::{self, Reach};
 
 /// Widths in which reals without a stated dtype are kept.
 pub(super) const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
-
-/// The number of conversions that are remembered for reuse; a line of a program rarely goes back further.
-const REMEMBERED: usize = 64;
-
-/// The newest conversions, so that two operations on an array share one. They depend on the program alone.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recent(VecDeque<(NodeId, Dtype, NodeId)>);
-
-impl Recent {
-    pub(super) fn find(&self, from: NodeId, dtype: Dtype) -> Option<NodeId> {
-        self.0.iter().rev().find(|known| (known.0, known.1) == (from, dtype)).map(|known| known.2)
-    }
-
-    pub(super) fn note(&mut self, from: NodeId, dtype: Dtype, to: NodeId) {
-        if self.0.len() == REMEMBERED {
-            self.0.pop_front();
-        }
-        self.0.push_back((from, dtype, to));
-    }
-
-    /// Returns the converted nodes that are remembered.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().map(|known| known.2)
-    }
-
-    /// Forgets conversions built from node number `len` on.
-    pub fn truncate(&mut self, len: usize) {
-        self.0.retain(|known| known.2.index() < len);
-    }
-}
 
 /// Returns the narrowest of `widths` for signed numbers that lie in `values`; the widest where none is enough.
 fn width(values: Interval, widths: [u32; 3]) -> u32 {
@@ -65,7 +34,7 @@ impl Builder<'_> {
         let known = self.graph.known(&inputs);
         let reach = ranges::reach(&op, &known, dtype, self.graph.rules().truncation);
         if let Reach::Leaves(exact) = reach
-            && ranges::product_shift(&op, &known, dtype) == 0
+            && cut::product_shift(&op, &known, dtype) == 0
             && self.grows(&inputs, dtype)
             && let Some(lowered) = self.lowered_for(&inputs, exact)?
         {

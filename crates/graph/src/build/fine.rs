@@ -10,11 +10,11 @@ use super::{Builder, Operand};
 use crate::cut;
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
-use crate::graph::Truncation;
 use crate::interval::Interval;
+use crate::known::Known;
 use crate::node::{NodeId, Op};
-use crate::ranges::Known;
 use crate::real::MAX_FINE_FRAC;
+use crate::rules::Truncation;
 
 /// The fractional bits of reals without a stated dtype.
 pub(super) const USUAL: u32 = 16;

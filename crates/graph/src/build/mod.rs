@@ -20,22 +20,21 @@ mod within;
 
 use std::sync::Arc;
 
-pub(crate) use bits_of_reals::Recent;
 pub use conv::Lies;
 use linear::Reduce;
 use quorate_circuits::Circuit;
-pub(crate) use within::Proofs;
 
 use crate::column::Column;
-use crate::domains::Domain;
+use crate::domain::Domain;
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
-use crate::node::{Division, Node, NodeId, Op, Room, Source};
+use crate::node::{Division, Node, NodeId, Op, Room};
 use crate::real::Real;
 use crate::shape;
+use crate::source::Source;
 
 /// Operations on two arrays. Shapes broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +156,19 @@ pub struct Builder<'g> {
 }
 
 type Built = Result<NodeId, BuildError>;
+
+impl Graph {
+    /// Returns a builder that adds operations for the user's line `source`.
+    pub fn at(&mut self, mut source: Source) -> Builder<'_> {
+        match self.files.get(&source.file) {
+            Some(file) => source.file = file.clone(),
+            None => {
+                self.files.insert(source.file.clone());
+            }
+        }
+        Builder::new(self, source)
+    }
+}
 
 impl<'g> Builder<'g> {
     pub(crate) fn new(graph: &'g mut Graph, at: Source) -> Builder<'g> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{Builder, Operand, coerce, fine, real};
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
-use crate::graph::{Rules, Truncation};
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::real::MAX_FINE_FRAC;
+use crate::rules::{Rules, Truncation};
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
 use crate::shape;
 

@@ -8,40 +8,10 @@
 //! The compared values are made of inputs of one party. So the bits show nothing of other parties' inputs, and those of
 //! an honest owner are zeros.
 
-use std::collections::VecDeque;
-
 use super::{Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{Node, NodeId, Op};
-use crate::unproven::{MOST, Unproven};
-
-/// The newest proofs: values, and the same values with their proof. The list depends on the program alone.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Proofs(VecDeque<(NodeId, NodeId)>);
-
-impl Proofs {
-    pub fn find(&self, of: NodeId) -> Option<NodeId> {
-        self.0.iter().rev().find(|known| known.0 == of).map(|known| known.1)
-    }
-
-    fn note(&mut self, of: NodeId, proof: NodeId) {
-        if self.0.len() == MOST {
-            self.0.pop_front();
-        }
-        self.0.push_back((of, proof));
-    }
-
-    /// Returns the values and their proofs.
-    pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        self.0.iter().copied()
-    }
-
-    /// Forgets proofs built from node number `len` on.
-    pub fn truncate(&mut self, len: usize) {
-        self.0.retain(|known| known.1.index() < len);
-    }
-}
+use crate::node::{Node, NodeId, Op, Unproven};
 
 impl Builder<'_> {
     /// Returns an operand that is a place or a divisor, with its proof.

@@ -19,8 +19,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Family;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Graph, NodeId, Op};
+use quorate_graph::{Domain, Graph, NodeId, Op};
+use quorate_planner::Work;
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
@@ -28,7 +28,6 @@ use crate::memory::sizes::{
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
-use crate::work::Work;
 use crate::work::order::{Counts, Places};
 
 /// The least number of elements of a piece, where a unit is one element.

@@ -5,10 +5,8 @@
 //! its pieces. The program itself, its libraries and what users hold in numpy come on top.
 
 use quorate_gadgets::Family;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, Graph, Memory, Node, NodeId, Op};
-
-use crate::work::Work;
+use quorate_graph::{Domain, Dtype, Graph, Memory, Node, NodeId, Op};
+use quorate_planner::Work;
 
 /// Room of a stream whose window is counted in bytes: inputs, products, openings.
 const WINDOW_BYTES: u64 = 16 << 20;

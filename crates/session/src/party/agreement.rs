@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_engine::{Error, Greeting, Mismatch};
 use quorate_graph::Graph;
-
-use crate::work::{Reveal, Work};
+use quorate_planner::{Reveal, Work};
 
 /// Returns the error; where the parties' requests differ, it describes this party's request by the lines of the values
 /// that it reveals.
@@ -56,11 +55,10 @@ pub(super) fn short_hash(hash: &quorate_graph::Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use quorate_graph::domains::Domain;
-    use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
+    use quorate_graph::{BinaryOp, Domain, Dtype, NodeId, Source};
+    use quorate_planner::Domains;
 
     use super::*;
-    use crate::work::domains::Domains;
 
     /// Parties that would make different correlations must not begin: they would wait for each other, or draw
     /// correlations that do not match.

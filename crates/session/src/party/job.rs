@@ -5,13 +5,12 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_graph::{Graph, NodeId};
+use quorate_planner::{Book, Reveal};
 
 use crate::error::SessionError;
 use crate::party::stats::{Progress, RunStats};
 use crate::party::store::Arrays;
 use crate::plan::Plan;
-use crate::plan::sharings::prices::Book;
-use crate::work::Reveal;
 use crate::work::data::{Data, OwnInput};
 
 /// The program as built so far.

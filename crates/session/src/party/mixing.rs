@@ -1,21 +1,30 @@
 //! The choice of the sharing of each step of a request. Each party decides by itself, and all come to the same
 //! decision.
 
+use std::collections::BTreeMap;
+
 use quorate_engine::Result;
+use quorate_engine::clock::own_seconds;
 use quorate_gadgets::Family;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Domain, Graph, NodeId};
+use quorate_planner::{Chosen, Conditions, Domains, Planner, Reveal, Work, native, pin};
 
 use crate::memory::limit::Limit;
 use crate::options::Options;
 use crate::party::store::Store;
-use crate::plan::sharings::assign::{Decided, Deciding, assign};
-use crate::plan::sharings::outline::pin;
-use crate::work::domains::{Domains, native};
-use crate::work::{Reveal, Work};
+use crate::plan::prices::DryRuns;
 
 /// The number of steps beyond which programs are not planned step by step, where users leave the sharings to Quorate.
 const MOST_PLANNED: usize = 20_000;
+
+/// The decision for a run.
+#[derive(Default)]
+pub(super) struct Decided {
+    /// The choice for each step that had several.
+    pub chosen: BTreeMap<NodeId, Chosen>,
+    /// The thread's own seconds that the decision took, without the search for alternatives.
+    pub own_seconds: f64,
+}
 
 /// Decides in which sharing each node of a run is computed, given where the existing values are. Returns the decision
 /// for steps that had a choice.
@@ -23,17 +32,37 @@ pub(super) fn mix<B: Family>(
     work: &mut Work<'_>,
     store: &Store<B>,
     (limit, options): (Limit, &Options),
-    deciding: Option<&Deciding<'_>>,
+    prices: Option<&DryRuns<B>>,
+    with_rivals: bool,
 ) -> Result<Decided> {
     in_pieces(work, store);
     let is_short = work.nodes.len() <= MOST_PLANNED || !options.sharings.is_auto();
-    if let Some(deciding) = deciding.filter(|_| is_short) {
-        return assign::<B>(work, deciding);
+    if let Some(prices) = prices.filter(|_| is_short) {
+        return planned(work, options, prices, with_rivals);
     }
     if limit == Limit::None {
-        pin::<B>(work);
+        pin(work, B::GARBLES);
     }
     Ok(Decided::default())
+}
+
+/// Plans a run by prices.
+fn planned<B: Family>(
+    work: &mut Work<'_>,
+    options: &Options,
+    prices: &DryRuns<B>,
+    with_rivals: bool,
+) -> Result<Decided> {
+    let started = own_seconds();
+    let mut book = prices.open();
+    let allowed = Domain::ALL.map(|domain| options.sharings.allows(domain));
+    let conditions = Conditions { garbles: B::GARBLES, allowed, offline_weight: options.offline_weight };
+    let planner = Planner { prices, conditions };
+    let decision = planner.decide(&mut book, work)?;
+    let own_seconds = own_seconds() - started;
+    let chosen = planner.chosen(&mut book, work.graph, &decision, with_rivals)?;
+    decision.put(work);
+    Ok(Decided { chosen, own_seconds })
 }
 
 /// Puts every step into the protocol's own sharing, where steps can run in pieces. Existing values stay where they are.

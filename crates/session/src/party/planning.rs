@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Family;
 use quorate_graph::NodeId;
+use quorate_planner::{Reveal, Work};
 
 use super::mixing::{in_pieces, mix, work};
 use super::worker::Worker;
@@ -13,10 +14,8 @@ use crate::memory::free;
 use crate::memory::limit::Limit;
 use crate::plan::dry_run::{Asked, dry_run};
 use crate::plan::lines::by_line;
-use crate::plan::sharings::assign::Deciding;
 use crate::plan::{Plan, Predicted, StepPlan};
 use crate::run::operations::truncation::Truncations;
-use crate::work::{Reveal, Work};
 
 impl<B: Family> Worker<B> {
     /// Returns the limits of a run that would begin now, as far as this party knows them.
@@ -39,10 +38,8 @@ impl<B: Family> Worker<B> {
         let done = |id| self.store.has(id) || assumed.contains(&id);
         let mut work = work(graph, reveals, done);
         let parties = self.party.parties();
-        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
-        let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
         let (mut limit, mut windows) = (Limit::named(self.options.max_memory), self.options.windows());
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), true)?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
         let allowed = self.allowed();

@@ -8,6 +8,7 @@ use std::time::Duration;
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Result, Trace};
 use quorate_gadgets::Family;
+use quorate_planner::Book;
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
 use quorate_ring::threads;
@@ -17,8 +18,8 @@ use super::worker::Worker;
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::store::Store;
+use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::Remembered;
-use crate::plan::sharings::prices::{Book, Prices};
 use crate::plan::{Pricing, Setting};
 
 /// The input of a party's thread.
@@ -120,7 +121,7 @@ fn set_up<B: Family>(
     options: &Options,
     coins: Option<Seed>,
     (setting, book): (Setting, Arc<Mutex<Book>>),
-) -> Result<(B, Option<Prices>)> {
+) -> Result<(B, Option<DryRuns<B>>)> {
     let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
     let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
@@ -131,7 +132,7 @@ fn set_up<B: Family>(
             return Ok((backend, None));
         }
         let pricing = Pricing::agreed(ctx, setting).await?;
-        Ok((backend, Some(Prices::new(pricing, ctx.parties(), options.clone(), book))))
+        Ok((backend, Some(DryRuns::new(pricing, ctx.parties(), options.clone(), book))))
     })?;
     run.finish();
     if let (Some(network), None) = (options.network, options.max_memory) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
 use quorate_gadgets::Family;
 use quorate_graph::{Graph, NodeId};
+use quorate_planner::Reveal;
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
 use super::job::{Job, Outcome, Program};
@@ -20,14 +21,12 @@ use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
 use crate::plan::dry_run::{Asked, DryRun, dry_run};
 use crate::plan::lines::by_line;
+use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::{Likeness, Remembered};
-use crate::plan::sharings::assign::Deciding;
-use crate::plan::sharings::prices::Prices;
 use crate::plan::{Predicted, Pricing, Setting};
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
 use crate::run::shapes::kept;
-use crate::work::Reveal;
 use crate::work::data::{Data, Plain, decode, decode_units};
 use crate::work::effort::Taken;
 
@@ -39,7 +38,7 @@ pub(crate) struct Worker<B: Family> {
     pub(super) program: Arc<RwLock<Program>>,
     pub(super) progress: Arc<Progress>,
     /// The prices of steps where the parties run, as the parties agreed; only where a protocol has several sharings.
-    pub(super) prices: Option<Prices>,
+    pub(super) prices: Option<DryRuns<B>>,
     /// The dry runs of earlier requests.
     pub(super) remembered: Remembered<B::Kind>,
     /// The place where the parties run.
@@ -69,9 +68,8 @@ impl<B: Family> Worker<B> {
         let (free, notes) = free::shares(&run.agreement().notes)?;
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
-        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let mut limit = Limit::named(self.options.max_memory);
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), false)?;
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let keep_node = |id: NodeId| after.values.contains(&id);

@@ -2,21 +2,20 @@
 
 pub(crate) mod dry_run;
 pub(crate) mod lines;
+pub(crate) mod prices;
 pub(crate) mod remembered_runs;
-pub(crate) mod sharings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::{Ctx, Phase, Rates, Result};
 use quorate_graph::{Graph, Hash, Network, NodeId};
+use quorate_planner::{Chosen, Work};
 use quorate_ring::meter::Effort;
 
 use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
-use crate::plan::sharings::assign::Chosen;
 use crate::reveals::Told;
 use crate::run::operations::truncation::Truncations;
-use crate::work::Work;
 use crate::work::effort::StepCost;
 
 /// The place where parties run.

@@ -4,16 +4,12 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{NodeId, Op};
-use quorate_ring::meter::{Effort, charged};
+use quorate_graph::{Domain, NodeId};
+use quorate_planner::Work;
+use quorate_ring::meter::Effort;
 
-use crate::run::executor::Executor;
-use crate::run::shapes::shape_of;
-use crate::work::Work;
-use crate::work::value::{Known, Value};
+use crate::work::value::Known;
 
 /// The treatment of the garbled part of a program by an executor.
 pub(crate) enum Ahead<S: Computes> {
@@ -41,6 +37,11 @@ impl<S: Computes> Ahead<S> {
         }
         Ahead::Only(nodes)
     }
+
+    /// Returns whether a node is not among those that run ahead, so that its shape stands for it.
+    pub fn leaves_out(&self, id: NodeId) -> bool {
+        matches!(self, Ahead::Only(nodes) if !nodes.contains(&id))
+    }
 }
 
 /// Returns the nodes whose labels are needed outside the garbled part: by other nodes, or to be revealed.
@@ -48,42 +49,4 @@ pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
     let others = work.nodes.iter().filter(|&&id| work.domains.of(id) != Domain::Y);
     let read = others.flat_map(|&id| &work.graph.node(id).inputs).copied();
     read.chain(work.reveals.iter().map(|reveal| reveal.node)).collect()
-}
-
-impl<S: Computes> Executor<'_, S> {
-    /// Computes a node, unless it was computed ahead: then returns its value, or its shape where the value is no longer
-    /// needed. Inputs are never computed ahead, since their owners provide them online.
-    pub(crate) async fn whole_or_ahead(
-        &self,
-        ctx: &Ctx,
-        id: NodeId,
-        operands: Vec<Rc<Value<S>>>,
-    ) -> Result<Rc<Value<S>>> {
-        let is_input = matches!(self.work.graph.node(id).op, Op::Input { .. });
-        let is_garbled = self.work.domains.of(id) == Domain::Y && !is_input;
-        match &self.ahead {
-            Ahead::Done(made) if is_garbled => match made.get(&id) {
-                Some(value) => Ok(value.clone()),
-                None => self.shape(id),
-            },
-            Ahead::Apart(apart) if is_garbled => {
-                let before = charged();
-                let value = self.whole(ctx, id, operands).await?;
-                let mut sum = apart.get();
-                sum += charged() - before;
-                apart.set(sum);
-                Ok(Rc::new(value))
-            }
-            _ => self.whole(ctx, id, operands).await.map(Rc::new),
-        }
-    }
-
-    /// Returns whether a node is not among those that run ahead, so that its shape stands for it.
-    pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
-        matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
-    }
-
-    pub(crate) fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
-        shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Rc::new)
-    }
 }

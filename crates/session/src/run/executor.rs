@@ -13,21 +13,21 @@ use std::task::{Context, Poll, Waker};
 
 use quorate_engine::{Believed, Checked, Ctx, Error, Misuse, Opened, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, NodeId, Op};
+use quorate_graph::{Domain, Dtype, NodeId, Op};
+use quorate_planner::{Reveal, Work, native};
+use quorate_ring::meter::charged;
 
 use crate::memory::gate::Gate;
 use crate::memory::schedule::{Schedule, Way};
 use crate::run::ahead::Ahead;
 use crate::run::conversions::Conversions;
 use crate::run::pacing::{AHEAD_BYTES, Row};
+use crate::run::shapes::shape_of;
 use crate::run::values::Values;
 use crate::work::data::{OwnInput, Plain, constant, phantom};
-use crate::work::domains::native;
 use crate::work::effort::{Clock, Taken};
 use crate::work::order::Order;
 use crate::work::value::{KINDS, Known, Value};
-use crate::work::{Reveal, Work};
 
 /// The result of a run: opened values by request, the values of all nodes that are kept, and the costs of each step.
 pub(crate) struct Done<S: Computes> {
@@ -91,9 +91,40 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
+    /// Computes a node, unless it was computed ahead: then returns its value, or its shape where the value is no longer
+    /// needed. Inputs are never computed ahead, since their owners provide them online.
+    pub(crate) async fn whole_or_ahead(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        operands: Vec<Rc<Value<S>>>,
+    ) -> Result<Rc<Value<S>>> {
+        let is_input = matches!(self.work.graph.node(id).op, Op::Input { .. });
+        let is_garbled = self.work.domains.of(id) == Domain::Y && !is_input;
+        match &self.ahead {
+            Ahead::Done(made) if is_garbled => match made.get(&id) {
+                Some(value) => Ok(value.clone()),
+                None => self.shape(id),
+            },
+            Ahead::Apart(apart) if is_garbled => {
+                let before = charged();
+                let value = self.whole(ctx, id, operands).await?;
+                let mut sum = apart.get();
+                sum += charged() - before;
+                apart.set(sum);
+                Ok(Rc::new(value))
+            }
+            _ => self.whole(ctx, id, operands).await.map(Rc::new),
+        }
+    }
+
+    pub(crate) fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
+        shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Rc::new)
+    }
+
     /// Returns whether a node is not computed by a step of its own: it is within others' pieces, or left out.
     pub(crate) fn is_absent(&self, id: NodeId) -> bool {
-        self.schedule.is_within(id) || self.is_left_out(id)
+        self.schedule.is_within(id) || self.ahead.leaves_out(id)
     }
 
     /// Returns whether the step at a place sends nothing and waits for no message.
@@ -118,7 +149,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         if self.schedule.is_within(id) {
             return Ok(());
         }
-        if self.is_left_out(id) {
+        if self.ahead.leaves_out(id) {
             self.values.set(ctx, place, self.shape(id)?);
             return Ok(());
         }
@@ -136,7 +167,9 @@ impl<'a, S: Computes> Executor<'a, S> {
         let reads = self.sources(id);
         let mut sources = self.read(ctx, &reads)?;
         if !self.work.domains.is_plain() {
-            sources = Box::pin(self.where_wanted(ctx, id, &reads, sources)).await?;
+            sources =
+                Box::pin(self.conversions.where_wanted((self.s, self.work, &self.clock), ctx, id, &reads, sources))
+                    .await?;
         }
         let value = match self.schedule.way(id) {
             Some(Way::Pieces { units, window }) => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use quorate_engine::{Believed, Phase, Result, testing};
 use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
+use quorate_planner::{Reveal, Work};
 use quorate_rss::Rss;
 
 use crate::memory::limit::Limit;
@@ -15,7 +16,6 @@ use crate::run::pacing::Row;
 use crate::work::data::{Data, OwnInput, Plain, encode_input};
 use crate::work::order::Order;
 use crate::work::value::Known;
-use crate::work::{Reveal, Work};
 
 const PARTIES: usize = 5;
 const LEN: usize = 1000;

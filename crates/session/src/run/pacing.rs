@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 use std::task::{Poll, Waker};
 
 use quorate_engine::{Ctx, Pace, Result};
-use quorate_graph::NodeId;
+use quorate_graph::{Domain, InBits, NodeId};
+use quorate_planner::Work;
 
 use crate::memory::schedule::Schedule;
-use crate::run::operations::in_bits::garbled_bytes;
-use crate::work::Work;
+use crate::run::operations::world::GARBLED;
 use crate::work::order::{Item, Order};
 
 /// The largest distance, in bytes of shares and tables, between the first step unfinished at any party and the last one
@@ -147,6 +147,27 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.row.finish(self.step);
     }
+}
+
+/// Returns the approximate bytes of the tables that a garbler sends for a step without waiting. These are tables of its
+/// circuits, and of the adders that convert its operands to labels.
+fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
+    const BYTES_PER_AND: u64 = 32;
+    if work.domains.of(id) != Domain::Y {
+        return 0;
+    }
+    let (graph, node) = (work.graph, work.graph.node(id));
+    let adders = node.inputs.iter().filter(|&&input| work.domains.of(input) != Domain::Y);
+    let adders: u64 = adders.map(|&input| (graph.width(input).0 * graph.node(input).elements()) as u64).sum();
+    let circuits = graph.ready(id, GARBLED.0, GARBLED.1).map_or(0, |ready| {
+        let times = match ready.how {
+            InBits::Each(_) => node.elements(),
+            InBits::Fold { axis, .. } | InBits::FoldPlaces { axis, .. } => axis.outer * axis.len * axis.inner,
+            InBits::Groups(_) => node.elements() / ready.program.output_slots().len().max(1),
+        };
+        times as u64 * ready.program.and_count()
+    });
+    BYTES_PER_AND * (adders + circuits)
 }
 
 #[cfg(test)]

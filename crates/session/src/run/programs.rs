@@ -6,13 +6,12 @@ use std::sync::Arc;
 use quorate_engine::{Believed, Ctx, Phase, Result, dry, testing};
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{Bound, BuildError, Builder, Dtype, Graph, NodeId, Source, eval_clear};
+use quorate_planner::{Domains, Reveal, Work};
 
 use crate::memory::schedule::Schedule;
 use crate::run::executor::{Around, Executor};
 use crate::work::data::{OwnInput, Plain, constant};
-use crate::work::domains::Domains;
 use crate::work::value::Known;
-use crate::work::{Reveal, Work};
 
 /// A program, its inputs in ring units, and its reveals.
 #[derive(Default)]

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use quorate_clear::Clear;
 use quorate_gadgets::Family;
-use quorate_graph::domains::Domain;
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Division, Dtype, Give, NodeId, Op, Operand, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, BuildError, Division, Domain, Dtype, Give, NodeId, Op, Operand, UnaryOp, eval_clear,
 };
+use quorate_planner::offered;
 use quorate_rss::Rss;
 
 use crate::memory::schedule::Schedule;
-use crate::run::operations::in_bits::offered;
 use crate::run::programs::Program;
 
 /// The number of random programs in each sharing in the clear, and of steps that each program tries.

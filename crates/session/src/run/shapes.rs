@@ -9,8 +9,7 @@ use std::rc::Rc;
 
 use quorate_engine::Result;
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Graph, NodeId, Op};
+use quorate_graph::{Domain, Graph, NodeId, Op};
 use quorate_ring::Bits;
 
 use crate::work::data::{Plain, phantom};

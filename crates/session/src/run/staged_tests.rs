@@ -11,6 +11,7 @@ use quorate_engine::{
 };
 use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels};
 use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
+use quorate_planner::{Reveal, Work};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
 
@@ -18,7 +19,6 @@ use crate::memory::schedule::Schedule;
 use crate::run::executor::{Around, Executor};
 use crate::work::data::{OwnInput, Plain, constant};
 use crate::work::value::Known;
-use crate::work::{Reveal, Work};
 
 /// `rss` with a simulated check of two rounds: each party reports to the others whether it has lied.
 struct Suspicious<'r> {

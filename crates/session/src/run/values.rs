@@ -7,8 +7,8 @@ use std::rc::Rc;
 use quorate_engine::{Ctx, Depth, Error, Result};
 use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
+use quorate_planner::Work;
 
-use crate::work::Work;
 use crate::work::order::Places;
 use crate::work::value::{Known, Value};
 

@@ -38,8 +38,8 @@ use crate::party::stats::{Progress, Stats};
 use crate::plan::{Plan, Setting};
 use crate::reveals::Told;
 use crate::session::range_checks::Look;
-use crate::work::Reveal;
 use crate::work::data::{Data, Encoded, OwnInput, encode_input};
+use quorate_planner::Reveal;
 use quorate_protocols::{Protocol, Visit};
 
 struct Seat {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use quorate_engine::Error;
 use quorate_graph::{Hash, NodeId};
 use quorate_net::Interrupt;
+use quorate_planner::Reveal;
 
 use super::{Revealed, Session};
 use crate::audit::Entry;
 use crate::error::SessionError;
 use crate::party::job::{Command, Job, Reply};
 use crate::reveals::Told;
-use crate::work::Reveal;
 
 impl Session {
     /// Starts a run that computes and reveals these values. Only one run is possible at a time: `Running` borrows the

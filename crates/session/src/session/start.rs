@@ -10,6 +10,7 @@ use quorate_crypto::Seed;
 use quorate_engine::Party;
 use quorate_graph::{Graph, Network, Rings, Rules, Watch};
 use quorate_net::Net;
+use quorate_planner::Book;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
@@ -25,7 +26,6 @@ use crate::party::job::{Desk, Program};
 use crate::party::serve::Serve;
 use crate::party::stats::{Progress, Stats};
 use crate::plan::Setting;
-use crate::plan::sharings::prices::Book;
 
 /// The options of a local session.
 #[derive(Clone, Debug)]

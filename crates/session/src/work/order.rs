@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use quorate_graph::{NodeId, Op};
-
-use crate::work::Work;
+use quorate_planner::Work;
 
 /// The places of nodes among those of a run.
 #[derive(Clone, Copy)]
@@ -196,10 +195,9 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use quorate_graph::{Bound, Dtype, Graph, Rules, Source};
+    use quorate_planner::{Domains, Reveal};
 
     use super::*;
-    use crate::work::Reveal;
-    use crate::work::domains::Domains;
 
     #[test]
     fn places_are_found_whatever_the_gaps() {

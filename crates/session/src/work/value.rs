@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use quorate_engine::Error;
 use quorate_gadgets::Computes;
-use quorate_graph::NodeId;
-use quorate_graph::domains::Domain;
+use quorate_graph::{Domain, NodeId};
 
 use crate::work::data::Plain;
 

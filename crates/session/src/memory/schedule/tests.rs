@@ -2,11 +2,10 @@
 
 use quorate_engine::Result;
 use quorate_graph::{BinaryOp, Bound, Dtype, Operand, Source};
+use quorate_planner::{Domains, Reveal};
 use quorate_rss::Rss;
 
 use super::*;
-use crate::work::Reveal;
-use crate::work::domains::Domains;
 
 const MB: u64 = 1_000_000;
 

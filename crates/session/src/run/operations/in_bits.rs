@@ -6,45 +6,13 @@ use std::rc::Rc;
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::domains::Domain;
-use quorate_graph::{Axis, Graph, InBits, NodeId, Op, shape};
+use quorate_graph::{Axis, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
 
-use super::world::{GARBLED, World};
+use super::world::World;
 use crate::run::executor::Executor;
-use crate::work::Work;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
-
-/// Returns whether an operation is available on bits.
-pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
-    match graph.node(id).op {
-        Op::Bits | Op::Compose | Op::To(_) => true,
-        ref op if op.only_moves() => true,
-        _ => graph.has_circuit(id),
-    }
-}
-
-/// Returns the approximate bytes of the tables that a garbler sends for a step without waiting. These are tables of its
-/// circuits, and of the adders that convert its operands to labels.
-pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
-    const BYTES_PER_AND: u64 = 32;
-    if work.domains.of(id) != Domain::Y {
-        return 0;
-    }
-    let (graph, node) = (work.graph, work.graph.node(id));
-    let adders = node.inputs.iter().filter(|&&input| work.domains.of(input) != Domain::Y);
-    let adders: u64 = adders.map(|&input| (graph.width(input).0 * graph.node(input).elements()) as u64).sum();
-    let circuits = graph.ready(id, GARBLED.0, GARBLED.1).map_or(0, |ready| {
-        let times = match ready.how {
-            InBits::Each(_) => node.elements(),
-            InBits::Fold { axis, .. } | InBits::FoldPlaces { axis, .. } => axis.outer * axis.len * axis.inner,
-            InBits::Groups(_) => node.elements() / ready.program.output_slots().len().max(1),
-        };
-        times as u64 * ready.program.and_count()
-    });
-    BYTES_PER_AND * (adders + circuits)
-}
 
 impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` from operands that are in world `W`, or public.

@@ -12,15 +12,14 @@ mod rounds;
 pub(crate) mod sharings;
 mod shuffle;
 pub(crate) mod truncation;
-mod world;
+pub(crate) mod world;
 
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::Best;
-use quorate_graph::domains::Domain;
-use quorate_graph::{NodeId, Op};
+use quorate_graph::{Domain, NodeId, Op};
 use quorate_ring::Vector;
 
 use crate::run::executor::Executor;

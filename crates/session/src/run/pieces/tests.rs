@@ -6,8 +6,7 @@ use std::sync::Arc;
 use quorate_circuits::{Circuit, Gate};
 use quorate_clear::Clear;
 use quorate_gadgets::{Choices, Family};
-use quorate_graph::domains::Domain;
-use quorate_graph::{BinaryOp as B, Division, Dtype, Give, Lies, Operand, Real, UnaryOp};
+use quorate_graph::{BinaryOp as B, Division, Domain, Dtype, Give, Lies, Operand, Real, UnaryOp};
 use quorate_rss::Rss;
 
 use super::*;

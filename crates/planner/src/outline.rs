@@ -2,15 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_gadgets::Family;
-use quorate_graph::domains::{Choice, Domain, Item, StepPrice};
-use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
+use quorate_graph::{Domain, Dtype, Graph, Node, NodeId, Op};
 
-use super::prices::Key;
-use crate::options::Sharings;
-use crate::run::operations::in_bits::offered;
-use crate::work::Work;
-use crate::work::domains::native;
+use crate::problem::{Choice, Item, StepPrice};
+use crate::work::{Work, native};
+
+/// The hash of everything that a plan depends on besides prices.
+pub(crate) type Key = [u8; 32];
+
+/// The conditions of a plan; all parties have equal ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Whether the protocol garbles circuits.
+    pub garbles: bool,
+    /// Whether users allow each sharing, in the order of [`Domain::ALL`].
+    pub allowed: [bool; Domain::ALL.len()],
+    /// The weight of a second of the offline phase.
+    pub offline_weight: f64,
+}
 
 /// The existing values, then the nodes that run. Public values are in no sharing and are not listed.
 #[derive(Default)]
@@ -25,12 +34,12 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// Returns the outline of `work`, whose existing values are where it says.
-    pub fn of<B: Family>(work: &Work<'_>, sharings: &Sharings) -> Outline {
+    pub fn of(work: &Work<'_>, conditions: &Conditions) -> Outline {
         let graph = work.graph;
         let mut outline = Outline::default();
         let mut places: BTreeMap<NodeId, usize> = BTreeMap::new();
         let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
-        for id in before(work) {
+        for id in work.before() {
             places.insert(id, outline.items.len());
             let at = native(work.domains.of(id), graph.node(id).dtype);
             let here = Choice { domain: at, takes: vec![], gives: at, price: StepPrice::default() };
@@ -40,7 +49,7 @@ impl Outline {
             let node = graph.node(id);
             let inputs: Vec<usize> = node.inputs.iter().filter_map(|input| places.get(input).copied()).collect();
             let pin = pin_of(graph, id, &pinned);
-            let choices = choices::<B>(graph, id, pin, sharings);
+            let choices = choices(graph, id, pin, conditions);
             if let Some(pin) = pin.filter(|&pin| choices[0].gives == native(pin, node.dtype)) {
                 pinned.insert(id, pin);
             }
@@ -109,11 +118,11 @@ impl Outline {
 }
 
 /// Assigns the sharings that users chose by `to`, and leaves everything else in A.
-pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
+pub fn pin(work: &mut Work<'_>, garbles: bool) {
     let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
     for &id in work.nodes.iter().filter(|&&id| !work.graph.node(id).is_public()) {
         let Some(domain) = pin_of(work.graph, id, &pinned) else { continue };
-        if offers::<B>(work.graph, id).contains(&domain) {
+        if offers(work.graph, id, garbles).contains(&domain) {
             pinned.insert(id, domain);
             if domain != Domain::A {
                 work.domains.set(id, domain);
@@ -122,18 +131,11 @@ pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
     }
 }
 
-/// Returns the secret values that a run needs and does not compute.
-pub(super) fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
-    let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
-    let is_before = |id: &NodeId| work.nodes.binary_search(id).is_err() && !work.graph.node(*id).is_public();
-    operands.filter(is_before).collect()
-}
-
 /// Returns the sharings of a node that users allow, at least one.
-fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: &Sharings) -> Vec<Choice> {
+fn choices(graph: &Graph, id: NodeId, pin: Option<Domain>, conditions: &Conditions) -> Vec<Choice> {
     let node = graph.node(id);
-    let offers = offers::<B>(graph, id);
-    let may = |domain: &Domain| pin.map_or(sharings.allows(*domain), |pin| pin == *domain);
+    let offers = offers(graph, id, conditions.garbles);
+    let may = |domain: &Domain| pin.map_or(conditions.allowed[*domain as usize], |pin| pin == *domain);
     let mut domains: Vec<Domain> = offers.iter().copied().filter(may).collect();
     if domains.is_empty() {
         domains = vec![offers[0]];
@@ -148,7 +150,7 @@ fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: 
 }
 
 /// Returns the sharings in which a node can run, the backend's own first.
-fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
+fn offers(graph: &Graph, id: NodeId, garbles: bool) -> Vec<Domain> {
     let node = graph.node(id);
     if let Op::To(domain) = node.op {
         return vec![domain];
@@ -159,7 +161,7 @@ fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
         // Bits in A are in B anyway, so B is not another choice for an operation on bits alone.
         let same = node.inputs.iter().chain([&id]).all(|&id| graph.node(id).dtype == Dtype::Bit);
         domains.extend((!same).then_some(Domain::B));
-        domains.extend(B::GARBLES.then_some(Domain::Y));
+        domains.extend(garbles.then_some(Domain::Y));
     }
     domains
 }
@@ -174,4 +176,13 @@ fn pin_of(graph: &Graph, id: NodeId, pinned: &BTreeMap<NodeId, Domain>) -> Optio
     let mut pins = node.inputs.iter().filter(|&&input| !graph.node(input).is_public()).map(|input| pinned.get(input));
     let first = pins.next()??;
     pins.all(|pin| pin == Some(first)).then_some(*first)
+}
+
+/// Returns whether an operation is available on bits.
+pub fn offered(graph: &Graph, id: NodeId) -> bool {
+    match graph.node(id).op {
+        Op::Bits | Op::Compose | Op::To(_) => true,
+        ref op if op.only_moves() => true,
+        _ => graph.has_circuit(id),
+    }
 }

@@ -7,23 +7,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_engine::Result;
-use quorate_engine::clock::own_seconds;
-use quorate_gadgets::Family;
-use quorate_graph::domains::{Assignment, Domain, Item, Problem};
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Domain, Graph, NodeId};
 
-use super::outline::Outline;
-use super::prices::{Book, Key, Prices};
-use crate::options::Options;
+use crate::book::{Assigned, Book, Unplanned};
+use crate::outline::{Conditions, Key, Outline};
+use crate::prices::Prices;
+use crate::problem::{Assignment, Item, Problem};
 use crate::work::Work;
 
-/// The inputs of the decision: prices, and what users allow.
-pub(crate) struct Deciding<'a> {
-    pub prices: &'a Prices,
-    pub options: &'a Options,
-    /// Whether to find the best alternative for each step.
-    pub with_rivals: bool,
+/// The planner of one party's runs: prices, and what the protocol offers and users allow.
+pub struct Planner<'a, E> {
+    /// The source of prices.
+    pub prices: &'a dyn Prices<Error = E>,
+    /// The protocol's sharings and the users' options.
+    pub conditions: Conditions,
 }
 
 /// The chosen sharing of a step, and its best alternative.
@@ -36,32 +33,17 @@ pub struct Chosen {
     pub rival: Option<(Domain, f64)>,
 }
 
-/// The result of the decision.
-#[derive(Default)]
-pub(crate) struct Decided {
-    /// The choice for each step that had several.
-    pub chosen: BTreeMap<NodeId, Chosen>,
-    /// The thread's own seconds that the decision took, without the search for alternatives.
-    pub own_seconds: f64,
+/// The decision for a run.
+pub struct Decision {
+    outline: Outline,
+    assignment: Assignment,
 }
 
-/// The plan of a program by the prices of its steps, and, once that is worthwhile, by dry runs of the whole.
-#[derive(Clone)]
-pub(crate) struct Assigned {
-    by_steps: Assignment,
-    /// Predicted seconds of a run under the plan by steps, and approximate seconds of dry runs of the whole.
-    seconds: f64,
-    deciding: f64,
-    by_the_whole: Option<Assignment>,
-}
-
-/// The prediction of a program with each step in its first sharing.
-#[derive(Clone, Copy)]
-pub(crate) struct Unplanned {
-    /// Predicted seconds of a run.
-    seconds: f64,
-    /// Approximate seconds to search for a better assignment.
-    planning: f64,
+impl Decision {
+    /// Puts each node of the run into its sharing.
+    pub fn put(&self, work: &mut Work<'_>) {
+        self.outline.put(work, &self.assignment);
+    }
 }
 
 /// The approximate number of assignments among which dry runs of the whole decide: at most two for each mix of
@@ -85,56 +67,66 @@ const SECONDS_OF_A_WAYS_ROUND: f64 = 35e-6;
 /// The predicted seconds of requests that justify one second of planning.
 const SECONDS_FOR_A_SECOND: f64 = 10.0;
 
-/// Decides in which sharing each node of `work` runs; existing values are where `work.domains` says.
-pub(crate) fn assign<B: Family>(work: &mut Work<'_>, deciding: &Deciding<'_>) -> Result<Decided> {
-    let started = own_seconds();
-    let mut book = deciding.prices.open();
-    let outline = Outline::of::<B>(work, &deciding.options.sharings);
-    let assignment = deciding.assignment::<B>(&mut book, work, &outline)?;
-    let own_seconds = own_seconds() - started;
-    let rivals = match deciding.with_rivals && outline.nodes.len() <= MOST_RIVALS {
-        true => deciding.problem::<B>(&mut book, work.graph, &outline)?.rivals(&assignment),
-        false => vec![None; outline.nodes.len()],
-    };
-    outline.put(work, &assignment);
-    let mut chosen = BTreeMap::new();
-    for (place, (&id, rival)) in outline.nodes.iter().zip(rivals).enumerate() {
-        let item = &outline.items[place];
-        let domain = item.choices[assignment[place]].domain;
-        if item.choices.len() > 1 && !work.graph.node(id).op.only_moves() {
-            chosen.insert(id, Chosen { domain, rival: rival.map(|rival| (rival.domain, rival.more_seconds)) });
-        }
+impl<E> Planner<'_, E> {
+    /// Decides in which sharing each node of `work` runs; existing values are where `work.domains` says.
+    ///
+    /// # Errors
+    /// Any error of a price.
+    pub fn decide(&self, book: &mut Book, work: &Work<'_>) -> Result<Decision, E> {
+        let outline = Outline::of(work, &self.conditions);
+        let assignment = self.assignment(book, work, &outline)?;
+        Ok(Decision { outline, assignment })
     }
-    Ok(Decided { chosen, own_seconds })
-}
 
-impl<'a> Deciding<'a> {
-    pub fn of(prices: &'a Prices, options: &'a Options) -> Self {
-        Deciding { prices, options, with_rivals: false }
+    /// Returns the choice for each step that had several, with the best alternatives if `with_rivals`.
+    ///
+    /// # Errors
+    /// Any error of a price.
+    pub fn chosen(
+        &self,
+        book: &mut Book,
+        graph: &Graph,
+        decision: &Decision,
+        with_rivals: bool,
+    ) -> Result<BTreeMap<NodeId, Chosen>, E> {
+        let Decision { outline, assignment } = decision;
+        let rivals = match with_rivals && outline.nodes.len() <= MOST_RIVALS {
+            true => self.problem(book, graph, outline)?.rivals(assignment),
+            false => vec![None; outline.nodes.len()],
+        };
+        let mut chosen = BTreeMap::new();
+        for (place, (&id, rival)) in outline.nodes.iter().zip(rivals).enumerate() {
+            let item = &outline.items[place];
+            let domain = item.choices[assignment[place]].domain;
+            if item.choices.len() > 1 && !graph.node(id).op.only_moves() {
+                chosen.insert(id, Chosen { domain, rival: rival.map(|rival| (rival.domain, rival.more_seconds)) });
+            }
+        }
+        Ok(chosen)
     }
 
     /// Returns the first sharing for each step where planning would take longer than it could save; otherwise the best
     /// assignment found.
-    fn assignment<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Assignment> {
+    fn assignment(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Assignment, E> {
         let own = vec![0; outline.items.len()];
         if outline.items.iter().all(|item| item.choices.len() == 1) {
             return Ok(own);
         }
         let key = outline.key(work);
-        let Some(times) = self.worth_planning::<B>(book, work, outline, key)? else { return Ok(own) };
+        let Some(times) = self.worth_planning(book, work, outline, key)? else { return Ok(own) };
         let planned = match book.plan(&key) {
             Some(known) => known.clone(),
-            None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
+            None => self.by_steps(&self.problem(book, work.graph, outline)?),
         };
         // The decision must not depend on what is known already: which requests came before, and where in the program,
         // differs between the parties.
-        if times * planned.seconds < SECONDS_FOR_A_SECOND * self.options.offline_weight * planned.deciding {
+        if times * planned.seconds < SECONDS_FOR_A_SECOND * self.conditions.offline_weight * planned.deciding {
             book.keep_plan(key, planned.clone());
             return Ok(planned.by_steps);
         }
         let best = match &planned.by_the_whole {
             Some(best) => best.clone(),
-            None => self.by_the_whole::<B>(work, outline, &self.problem::<B>(book, work.graph, outline)?)?,
+            None => self.by_the_whole(work, outline, &self.problem(book, work.graph, outline)?)?,
         };
         book.keep_plan(key, Assigned { by_the_whole: Some(best.clone()), ..planned });
         Ok(best)
@@ -151,17 +143,11 @@ impl<'a> Deciding<'a> {
 
     /// Returns the number of similar requests so far, this one included, if planning takes at most a tenth of their
     /// predicted time with each step in its first sharing. Planning is part of the offline phase and weighed like it.
-    fn worth_planning<B: Family>(
-        &self,
-        book: &mut Book,
-        work: &Work<'_>,
-        outline: &Outline,
-        key: Key,
-    ) -> Result<Option<f64>> {
+    fn worth_planning(&self, book: &mut Book, work: &Work<'_>, outline: &Outline, key: Key) -> Result<Option<f64>, E> {
         let unplanned = match book.unplanned(&key) {
             Some(known) => known,
             None => {
-                let found = self.unplanned::<B>(book, work, outline)?;
+                let found = self.unplanned(book, work, outline)?;
                 book.keep_unplanned(key, found);
                 found
             }
@@ -169,12 +155,12 @@ impl<'a> Deciding<'a> {
         let steps: Vec<NodeId> = outline.choosing().map(|place| outline.nodes[place]).collect();
         let times = (1 + work.graph.repetitions(&steps)) as f64;
         let worth =
-            times * unplanned.seconds >= SECONDS_FOR_A_SECOND * self.options.offline_weight * unplanned.planning;
+            times * unplanned.seconds >= SECONDS_FOR_A_SECOND * self.conditions.offline_weight * unplanned.planning;
         Ok(worth.then_some(times))
     }
 
-    fn unplanned<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Unplanned> {
-        let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
+    fn unplanned(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Unplanned, E> {
+        let problem = self.problem(book, work.graph, &outline.first_ways())?;
         let mut planning = SECONDS_OF_A_SEARCH;
         for place in outline.different(work.graph) {
             let rounds = f64::from(problem.items[place].choices[0].price.rounds);
@@ -185,15 +171,15 @@ impl<'a> Deciding<'a> {
     }
 
     /// Returns the steps with the prices of their sharings and of the conversions between them.
-    fn problem<B: Family>(&self, book: &mut Book, graph: &Graph, outline: &Outline) -> Result<Problem> {
+    fn problem(&self, book: &mut Book, graph: &Graph, outline: &Outline) -> Result<Problem, E> {
         let mut items = outline.items.clone();
         for (place, item) in items.iter_mut().enumerate().filter(|&(place, _)| outline.computes[place]) {
             for choice in &mut item.choices {
-                choice.price = self.prices.step::<B>(book, graph, outline.nodes[place], choice.domain)?;
+                choice.price = book.step(self.prices, (graph, outline.nodes[place]), choice.domain)?;
             }
         }
         for (input, from, to) in conversions(&items) {
-            let price = self.prices.conversion::<B>(book, (graph, outline.nodes[input]), from, to)?;
+            let price = book.conversion(self.prices, (graph, outline.nodes[input]), from, to)?;
             items[input].conversions[from as usize][to as usize] = Some(price);
         }
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
@@ -202,7 +188,7 @@ impl<'a> Deciding<'a> {
     /// Returns the best of a few assignments, by dry runs of the whole: prices of single steps do not show what steps
     /// save together. The candidates include the best assignments with fewer sharings, even where the prices of their
     /// steps are higher: within one sharing, steps save most.
-    fn by_the_whole<B: Family>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
+    fn by_the_whole(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment, E> {
         let mut candidates = problem.candidates();
         if candidates.len() == 1 {
             return Ok(candidates.swap_remove(0).1);
@@ -211,7 +197,7 @@ impl<'a> Deciding<'a> {
         for (_, assignment) in candidates {
             let mut work = Work::clone(work);
             outline.put(&mut work, &assignment);
-            let seconds = self.prices.whole::<B>(&work)?;
+            let seconds = self.prices.whole(&work)?;
             if seconds < best.0 {
                 best = (seconds, assignment);
             }
