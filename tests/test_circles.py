@@ -16,11 +16,7 @@ TO_CUT = "several ideas: to be cut"
 
 #: The circles that there may be, by crate: the files, without `src/` and `.rs`, and the one idea that they are.
 ALLOWED: dict[str, dict[str, str]] = {
-    "aby": {
-        "cost matrix": TO_CUT,
-        "input make mul points setup stock summands": TO_CUT,
-    },
-    "authenticated": {"check matmul party source stock": TO_CUT},
+    "authenticated": {"party source": "a party holds what makes its correlations, which sends as that party"},
     "bench": {
         "cell error set": "a cell is a workload of a set; an error names the cell or set that it is about",
         "operands task": "a task and the operands that it runs on",
@@ -47,21 +43,12 @@ ALLOWED: dict[str, dict[str, str]] = {
         "graph in_bits ready repetitions": "a graph, and what it remembers of its steps: circuits and counts",
         "hash node": "a node, and the hash of what makes it",
     },
-    "he": {"setup triples": TO_CUT},
-    "ot": {"cost cot product setup softspoken source triples": TO_CUT},
     "pika": {
-        "cost forms kept_factor mul points setup share stock": TO_CUT,
         "malicious/check malicious/digits malicious/kinds": TO_CUT,
     },
     "ring": {
         "limbs vector word": "vectors, and the words of one or several limbs that they hold",
         "memory shortage": "large allocations, and what happens where memory is short",
-    },
-    "rss": {"client cost setup stock": TO_CUT},
-    "spdz2k": {
-        "bittriple make": TO_CUT,
-        "dealer family": TO_CUT,
-        "edabit privateedabit": TO_CUT,
     },
 }
 

@@ -166,15 +166,11 @@ impl Graph {
                 self.files.insert(source.file.clone());
             }
         }
-        Builder::new(self, source)
+        Builder { graph: self, at: source, column: None }
     }
 }
 
 impl<'g> Builder<'g> {
-    pub(crate) fn new(graph: &'g mut Graph, at: Source) -> Builder<'g> {
-        Builder { graph, at, column: None }
-    }
-
     fn attempt(&mut self, build: impl FnOnce(&mut Self) -> Result<NodeId, Fault>) -> Built {
         let before = self.graph.len();
         build(self).map_err(|fault| {
