@@ -44,11 +44,9 @@ fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
 #[test]
 fn the_first_level_of_a_tree_takes_nothing_online() {
     const LEN: usize = 100;
-    let elements = Params::default().with_bits_as_elements();
     for (n, params, ands) in [
         (2, Params::default(), Kind::BitTriple),
         (3, Params::default(), Kind::BitTriple),
-        (2, elements, Kind::Triple { bits: 1 }),
     ] {
         for k in (2..=9).chain([31, 32, 33, 63, 64, 126]) {
             for what in [What::Top, What::Zero] {
@@ -86,7 +84,6 @@ fn comparisons_take_the_bytes_that_are_stated() {
         (2, short, (What::Zero, 32), 100, [8_400.0, 7.75]),
         (3, Params::default(), (What::Top, 64), 100, [34_200.0, 22.25]),
         (4, Params::default(), (What::Top, 64), 100, [43_050.0, 22.25]),
-        (2, Params::default().with_bits_as_elements(), (What::Top, 64), 100, [64_550.0, 22.25]),
         (2, Params::default(), (What::Top, 64), 1000, [21_200.0, 22.25]),
         (2, Params::default(), (What::Top, 64), 10_000, [19_300.0, 22.25]),
     ] {
@@ -110,7 +107,7 @@ fn more_than_a_batch_of_ands_takes_no_more_for_each() {
 #[test]
 fn products_are_made_with_triples_of_their_own() {
     const LANES: usize = 64;
-    for (n, params) in [(2, Params::default()), (3, Params::default()), (2, Params::default().with_bits_as_elements())]
+    for (n, params) in [(2, Params::default()), (3, Params::default()), (2, Params::default().as_in_the_paper())]
     {
         let heard = parties(n, |mut party| {
             let mut run = party.begin_alone().unwrap();

@@ -14,7 +14,8 @@ use quorate_ring::Ring;
 pub struct Params {
     pub(crate) key_bits: u32,
     pub(crate) inner_bits: u32,
-    bits: BitForms,
+    /// Whether the protocols are the paper's: bits as elements, masks put together from random bits.
+    paper: bool,
     /// Whether products of values that a party knows take triples of their own.
     marks: bool,
     /// Whether intermediate values may have more bits than the values of programs.
@@ -23,17 +24,6 @@ pub struct Params {
 
 /// The largest number of bits of a value under keys of 64 bits.
 const MOST_BITS: u32 = 126;
-
-/// The form of shared bits, and what is made from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BitForms {
-    /// Bits with MACs of their own.
-    Auto,
-    /// Bits as elements.
-    Elements,
-    /// Bits as elements, with masks put together from random bits.
-    Paper,
-}
 
 impl Default for Params {
     fn default() -> Self {
@@ -64,7 +54,7 @@ impl Params {
             48 => 43,
             _ => 27,
         };
-        Params { key_bits, inner_bits, bits: BitForms::Auto, marks: true, wide: false }
+        Params { key_bits, inner_bits, paper: false, marks: true, wide: false }
     }
 
     /// Returns these parameters for sessions in which a third party deals. The bounds of its check and of the check of
@@ -84,25 +74,20 @@ impl Params {
         self.marks
     }
 
-    /// Returns these parameters with bits as elements.
-    pub fn with_bits_as_elements(self) -> Params {
-        Params { bits: BitForms::Elements, ..self }
-    }
-
     /// Returns these parameters with the protocols of the paper: bits as elements, masks put together from random bits,
     /// and its circuit of carries.
     pub fn as_in_the_paper(self) -> Params {
-        Params { bits: BitForms::Paper, ..self }
+        Params { paper: true, ..self }
     }
 
     /// Returns whether masks are put together from random bits, and carries are computed as in the paper.
     pub(crate) fn is_paper(&self) -> bool {
-        self.bits == BitForms::Paper
+        self.paper
     }
 
     /// Returns whether bits have MACs of their own.
     pub fn bits_have_macs(&self) -> bool {
-        self.bits == BitForms::Auto
+        !self.paper
     }
 
     /// Refuses values with more bits than intermediate values may have.

@@ -9,9 +9,9 @@ use crate::params::Params;
 /// The form of shared bits.
 const BITS: Choice = Choice {
     name: "bits",
-    values: &["auto", "elements", "paper"],
-    help: "how bits are shared: with MACs of their own (auto), as elements mod 2 (elements), or as elements mod 2, \
-           with the paper's protocols (paper)",
+    values: &["auto", "paper"],
+    help: "how bits are shared: with MACs of their own (auto), or as elements mod 2, with the paper's protocols \
+           (paper)",
 };
 
 /// How random bits are made.
@@ -50,7 +50,6 @@ pub(crate) fn params(choices: &Choices) -> Result<Params> {
         params = params.with_bits_by_roots();
     }
     let params = match choices.of(&BITS) {
-        "elements" => params.with_bits_as_elements(),
         "paper" => params.as_in_the_paper(),
         _ => params,
     };

@@ -109,11 +109,6 @@ impl Params {
         }
     }
 
-    /// Returns these parameters with bits as elements.
-    pub fn with_bits_as_elements(self) -> Params {
-        Params { online: self.online.with_bits_as_elements(), ..self }
-    }
-
     /// Returns these parameters with the protocols of the paper: bits as elements, masks put together from random bits,
     /// and its circuit of carries.
     pub fn as_in_the_paper(self) -> Params {

@@ -95,7 +95,6 @@ impl Tested for Spdz2k {
             Err(_) => return Dealer.set_up(ctx, Params::default(), None).await,
             Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
             Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
-            Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
             Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
             Ok("usual") => Params::default(),
             Ok(_) => {

@@ -82,7 +82,7 @@ fn given(n: usize, owner: usize, params: Params, given: Option<usize>) -> [Vec<E
 #[test]
 fn an_owner_gives_a_value_of_the_agreed_shape() {
     for (n, owner) in [(2, 0), (2, 1), (3, 1)] {
-        for params in [Params::default(), Params::default().with_bits_as_elements()] {
+        for params in [Params::default(), Params::default().as_in_the_paper()] {
             for (value, expected) in [(None, "without"), (Some(4), "another shape")] {
                 for ends in given(n, owner, params, value) {
                     for (me, error) in ends.iter().enumerate() {

@@ -58,23 +58,20 @@ async fn revealed(s: &Spdz2k, ctx: &Ctx, values: &[<Spdz2k as Sharing>::A]) -> R
 #[test]
 fn programs_are_right_on_what_was_made_for_them() {
     let (values, others) = ([5i64, -7, 30, -100], [5i64, -7, -98, -100]);
-    let elements = weak().with_bits_as_elements();
     let paper = weak().as_in_the_paper();
     let roots = weak().with_bits_by_roots();
     let (buckets, two_keys) = (weak().with_triples_in_buckets(), weak().with_triples_under_two_keys());
     let cases = [
         (2, weak(), 8),
         (2, roots, 8),
-        (2, elements, 8),
         (2, paper, 8),
         (3, weak(), 8),
-        (3, elements, 8),
         (4, weak(), 8),
         (2, Params::default(), 64),
         (2, buckets, 8),
         (3, buckets, 8),
         (2, two_keys, 8),
-        (3, two_keys.with_bits_as_elements(), 8),
+        (3, two_keys.as_in_the_paper(), 8),
         (2, weak().with_cope(), 8),
         (2, buckets.with_cope(), 8),
     ];
@@ -401,7 +398,7 @@ fn triples_of_bits_are_ands_and_every_one_is_as_likely() {
 
 #[test]
 fn edabits_and_truncation_masks_are_what_their_bits_say() {
-    for params in [weak(), weak().with_bits_as_elements()] {
+    for params in [weak(), weak().as_in_the_paper()] {
         for (bits, ring, cut) in [(8, 8, 0), (8, 11, 3), (1, 8, 0), (8, 8, 7), (5, 6, 0)] {
             put_together(params, &Kind::EdaBit { bits, ring, cut }, 9);
         }

@@ -132,7 +132,7 @@ fn factors_of_squares_are_opened_by_their_owner_alone_over_every_ring() {
         Params::default(),
         Params::default().with_triples_in_buckets(),
         Params::default().with_triples_under_two_keys(),
-        Params::default().with_bits_as_elements(),
+        Params::default().as_in_the_paper(),
     ];
     for (n, bits) in [(2, 1), (2, 2), (2, 64), (3, 1), (3, 8), (4, 1)] {
         for demand in forms.into_iter().flat_map(|params| drawn(n, bits, params)) {

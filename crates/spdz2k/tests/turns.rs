@@ -48,7 +48,7 @@ fn programs_whose_correlations_are_made_in_turns_are_right_at_the_cost_of_a_dry_
         (2, weak, 0),
         (2, weak, 400_000),
         (2, weak, u64::MAX),
-        (2, weak.with_bits_as_elements(), 0),
+        (2, weak.as_in_the_paper(), 0),
         (3, weak, 400_000),
     ] {
         let predict = async |ctx: &Ctx| {

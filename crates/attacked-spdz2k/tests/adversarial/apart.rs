@@ -69,10 +69,10 @@ fn told_apart(n: usize, params: Params, [cheat, peer]: [usize; 2], what: What, t
 
 #[test]
 fn what_is_told_to_one_peer_otherwise_is_found_before_it_is_shown() {
-    let (usual, elements) = (Params::default(), Params::default().with_bits_as_elements());
+    let (usual, paper) = (Params::default(), Params::default().as_in_the_paper());
     let mut cases = 0;
     for (n, [cheat, peer]) in [(3, [0, 1]), (3, [1, 0]), (3, [2, 1]), (4, [0, 3]), (4, [2, 0])] {
-        for params in [usual, elements] {
+        for params in [usual, paper] {
             for what in [What::Elements, What::Known, What::Bits] {
                 for to in [None, Some(peer), Some(cheat)] {
                     let case = format!("{what:?} of {cheat}, {peer} of {n} is told others, for {to:?}, {params:?}");

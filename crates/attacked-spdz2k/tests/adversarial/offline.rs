@@ -215,7 +215,7 @@ fn no_lie_of_a_link_leads_to_a_wrong_correlation() {
         Made { params, parties: 2, kind, len: *len }.sample(&[0, 1], *step, &mut table);
     }
     for (i, (kind, len, step)) in OF_ELEMENTS.iter().enumerate() {
-        let params = weak().with_bits_as_elements();
+        let params = weak().as_in_the_paper();
         Made { params, parties: 2, kind, len: *len }.sample(&[i % 2], *step, &mut table);
         Made { params, parties: 3, kind, len: *len }.sample(&[i % 3], 5 * step, &mut table);
     }
@@ -300,7 +300,7 @@ fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {
         Made { params: Params::default(), parties: 2, kind, len: *len }.all(2 * step, &mut table);
     }
     for (kind, len, step) in &OF_ELEMENTS {
-        let params = weak().with_bits_as_elements();
+        let params = weak().as_in_the_paper();
         Made { params, parties: 2, kind, len: *len }.all(1 + step / 4, &mut table);
         Made { params: usual(), parties: 3, kind, len: *len }.all(2 * step, &mut table);
     }

@@ -243,16 +243,15 @@ fn places() -> Vec<Place> {
     let gadgets = [
         (2, 0, usual, "bits with MACs, s = 64"),
         (2, 1, short, "bits with MACs, s = 48"),
-        (2, 0, short.with_bits_as_elements(), "bits as elements, s = 48"),
-        (2, 1, usual.with_bits_as_elements(), "bits as elements, s = 64"),
+        (2, 0, usual.as_in_the_paper(), "as in the paper, s = 64"),
         (2, 1, short.as_in_the_paper(), "as in the paper, s = 48"),
         (3, 0, usual, "bits with MACs, s = 64"),
         (3, 1, short, "bits with MACs, s = 48"),
         (3, 2, usual, "bits with MACs, s = 64"),
-        (3, 1, short.with_bits_as_elements(), "bits as elements, s = 48"),
+        (3, 1, short.as_in_the_paper(), "as in the paper, s = 48"),
         (3, 2, usual.as_in_the_paper(), "as in the paper, s = 64"),
         (4, 1, short, "bits with MACs, s = 48"),
-        (4, 3, usual.with_bits_as_elements(), "bits as elements, s = 64"),
+        (4, 3, usual.as_in_the_paper(), "as in the paper, s = 64"),
     ];
     let products = [
         (2, 0, usual, "products, s = 64"),
