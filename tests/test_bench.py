@@ -97,10 +97,10 @@ def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch
 
 
 def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Asked("spdz2k", (2, 4), ("memory", "lan"), {"mac": 48, "bits": "elements"})
+    asked = Asked("spdz2k", (2, 4), ("memory", "lan"), {"mac": 48, "bits": "paper"})
     assert _measurements.run(["chain"], asked, tmp_path / "rows.json", None) == 0
     written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
-    assert written["options"] == {"mac": "48", "bits": "elements"}
+    assert written["options"] == {"mac": "48", "bits": "paper"}
     assert [(row["parties"], row["link"]) for row in written["rows"]] == [
         (n, link) for n in (2, 4) for link in ("memory", "LAN")
     ]

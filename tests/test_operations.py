@@ -232,7 +232,7 @@ CHECKED = [
     usual("spdz2k"),
     Place("spdz2k", 3, (("mac", 48),)),
     Place("spdz2k", 4),
-    Place("spdz2k", 2, (("bits", "elements"),)),
+    Place("spdz2k", 2, (("bits", "paper"),)),
     Place("spdz2k", 3, (("bits", "paper"),)),
     Place("spdz2k", 2, (("triples", "bucket"), ("random_bits", "sqrt"))),
     Place("spdz2k", 3, (("triples", "twokeys"),)),

@@ -535,8 +535,8 @@ def local(
             - `allow_weak=True`: permits less than 40 bits of statistical security.
             - `random_bits="dabit" | "sqrt"`: with "spdz2k", how two parties make random bits: from bits that each of
               them proves ("dabit"), or by the paper's square roots ("sqrt").
-            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared. "auto" gives them MACs of their
-              own. "elements" and "paper" share them as elements mod 2; "paper" also computes on them as the paper does.
+            - `bits="auto" | "paper"`: with "spdz2k", how bits are shared. "auto" gives them MACs of their own. "paper"
+              shares them as elements mod 2, and computes on them as the paper does.
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is our own
               and sends least. "bucket" consists of published protocols only, and sends at least four times as much.
               "twokeys" is our own, too, has a shorter security argument, and sends 1.5 times as much as "t3".
