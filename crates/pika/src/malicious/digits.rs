@@ -21,17 +21,16 @@
 use quorate_authenticated::shared::Shared;
 use quorate_authenticated::{Kind, Params, Tagged};
 use quorate_crypto::Prg;
-use quorate_engine::{Form, Result};
+use quorate_engine::Result;
 use quorate_fss::verified::{self, Corrections, Keys, Shape};
 use quorate_fss::{Hash, Roots, Side};
 use quorate_ring::meter::{self, Kernel, charge};
 use quorate_ring::{Ring, Vector, Wiped, wipe_words};
 use zeroize::Zeroizing;
 
-use super::check::Transcript;
 use super::deal::{BLOCK, Batch};
-use super::kinds::{Claims, Made, combined};
 use super::summands::Summands;
+use super::transcript::Transcript;
 
 /// The largest number of bits of a place with one key.
 const ONE_KEY_BITS: u32 = 10;
@@ -161,8 +160,12 @@ pub(crate) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
 }
 
 impl Batch<'_> {
-    /// Deals places; with an upper digit also random elements and the chosen ones.
-    pub(super) async fn places(&mut self, claims: &mut Claims, digits: Digits, len: usize) -> Result<Made> {
+    /// Deals places as keys. Returns also the one-hot vectors of upper digits, if there are any.
+    pub(super) async fn keys_of_places(
+        &mut self,
+        digits: Digits,
+        len: usize,
+    ) -> Result<(DealtPlaces, Option<Summands<Vector>>)> {
         let places = Wiped(self.numbers_of_dealer((Ring::of(digits.place_bits), len)));
         let mut dealt = DealtPlaces { digits, len, keys: vec![], places: None };
         for (i, shape) in digits.shapes().into_iter().enumerate() {
@@ -172,20 +175,8 @@ impl Batch<'_> {
             let digit = self.keys(shape, len, &points).await?;
             dealt.keys.push(digit);
         }
-        let mut made = Made { elements: vec![], bits: vec![], places: None };
-        if digits.has_upper() {
-            let (wide, choices) = (digits.params.shares(digits.ring), digits.choices());
-            let hot = self.upper(&dealt, &places)?;
-            let b = self.uniform::<Vector>((wide, choices * len));
-            let form = Form::Dot { outer: len, axis: choices, inner: 1 };
-            let c = self.follow((wide, len), || combined(form, &hot.total(), &b.total())).await?;
-            self.claim(claims, form, [&hot, &b, &c]).await?;
-            for share in [b, c] {
-                made.elements.push(self.element(digits.ring, share).await?);
-            }
-        }
-        made.places = Some(dealt);
-        Ok(made)
+        let hot = if digits.has_upper() { Some(self.upper(&dealt, &places)?) } else { None };
+        Ok((dealt, hot))
     }
 
     /// Deals keys at points that P2 knows, with the payload (1, alpha).

@@ -264,6 +264,23 @@ impl Batch<'_> {
         Ok(Made { elements, bits, places: None })
     }
 
+    /// Deals places; with an upper digit also random elements and the chosen ones.
+    async fn places(&mut self, claims: &mut Claims, digits: Digits, ring: Ring, len: usize) -> Result<Made> {
+        let (places, hot) = self.keys_of_places(digits, len).await?;
+        let mut elements = Vec::new();
+        if let Some(hot) = hot {
+            let (wide, choices) = (self.third.params.shares(ring), digits.choices());
+            let b = self.uniform::<Vector>((wide, choices * len));
+            let form = Form::Dot { outer: len, axis: choices, inner: 1 };
+            let c = self.follow((wide, len), || combined(form, &hot.total(), &b.total())).await?;
+            self.claim(claims, form, [&hot, &b, &c]).await?;
+            for share in [b, c] {
+                elements.push(self.element(ring, share).await?);
+            }
+        }
+        Ok(Made { elements, bits: vec![], places: Some(places) })
+    }
+
     /// Deals `len` correlations of a kind.
     pub async fn make(&mut self, claims: &mut Claims, kind: &Kind, len: usize) -> Result<Made> {
         let wide = |params: Params, bits: u32| params.shares(Ring::of(bits));
@@ -331,9 +348,9 @@ impl Batch<'_> {
                 elements.push(self.element(Ring::of(cut + 1), top).await?);
                 Ok(Made::of(elements))
             }
-            Kind::Place { .. } => {
+            Kind::Place { bits, .. } => {
                 let digits = Digits::of(params, kind).ok_or(NO_PLACES)?;
-                self.places(claims, digits, len).await
+                self.places(claims, digits, Ring::of(bits), len).await
             }
             Kind::OneSided { .. }
             | Kind::KnownMatrices { .. }
