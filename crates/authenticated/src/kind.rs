@@ -230,7 +230,7 @@ impl Kind {
                 (vectors, vec![])
             }
         };
-        Layout { vectors, bits }
+        Layout::new(vectors, bits)
     }
 }
 

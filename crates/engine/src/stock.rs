@@ -36,6 +36,11 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Returns a layout of vectors and of matrices of bits.
+    pub fn new(vectors: Vec<(Ring, usize)>, bits: Vec<usize>) -> Layout {
+        Layout { vectors, bits }
+    }
+
     /// Returns the bytes of `len` correlations, where a share is a plain vector.
     pub fn bytes(&self, len: usize) -> u64 {
         let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
@@ -51,6 +56,23 @@ pub struct Material<V, B> {
     pub vectors: Vec<V>,
     /// Matrices of bits, as in [`Layout::bits`].
     pub bits: Vec<B>,
+}
+
+impl<V, B> Material<V, B> {
+    /// Returns correlations of vectors and matrices of bits.
+    pub fn new(vectors: Vec<V>, bits: Vec<B>) -> Self {
+        Material { vectors, bits }
+    }
+
+    /// Returns correlations of vectors alone.
+    pub fn of_vectors(vectors: Vec<V>) -> Self {
+        Self::new(vectors, vec![])
+    }
+
+    /// Returns correlations of matrices of bits alone.
+    pub fn of_bits(bits: Vec<B>) -> Self {
+        Self::new(vec![], bits)
+    }
 }
 
 const MISSING: Error = Error::bug("a stock lacks a part of its correlations");

@@ -128,7 +128,7 @@ impl Kind {
         };
         // First come parts that are drawn or sent to one party, then the corrections of keys.
         let corrections = self.keys().into_iter().map(|shape| (BLOCK, shape.key_blocks()));
-        Layout { vectors: vectors.into_iter().chain(corrections).collect(), bits }
+        Layout::new(vectors.into_iter().chain(corrections).collect(), bits)
     }
 
     /// Returns the shapes of the keys of each correlation.

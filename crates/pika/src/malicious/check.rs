@@ -339,12 +339,12 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
 
 /// Joins material, one part after the other.
 fn joined(parts: Vec<Material>) -> Material {
-    let Some(first) = parts.first() else { return Material { vectors: vec![], bits: vec![] } };
+    let Some(first) = parts.first() else { return Material::new(vec![], vec![]) };
     let vectors = (0..first.vectors.len())
         .map(|i| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>()));
     let bits = (0..first.bits.len())
         .map(|i| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>()));
-    Material { vectors: vectors.collect(), bits: bits.collect() }
+    Material::new(vectors.collect(), bits.collect())
 }
 
 /// Returns the approximate bytes that P2 holds of a correlation while it is dealt.

@@ -113,7 +113,7 @@ impl Made {
             vectors.insert(0, places);
             vectors.push(keys);
         }
-        Ok(Material { vectors, bits: self.bits.iter().map(bits).collect() })
+        Ok(Material::new(vectors, self.bits.iter().map(bits).collect()))
     }
 }
 
