@@ -154,7 +154,7 @@ impl Kind {
             | Kind::TripleBy { .. }
             | Kind::Permutation { .. } => Chunks { len, chunk: 1, window: 2 },
             kind => {
-                let Layout { vectors, bits } = kind.layout(0);
+                let Layout { vectors, bits, .. } = kind.layout(0);
                 let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();
                 chunks::of_lines(len, COPIES * (words + bits.iter().sum::<usize>().div_ceil(8)))
             }

@@ -65,7 +65,7 @@ impl Stocks for Rss {
 
 fn edabits(material: Material) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
     const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
-    let quorate_engine::Material { vectors, mut bits } = material;
+    let quorate_engine::Material { vectors, mut bits, .. } = material;
     let mut vectors = vectors.into_iter();
     Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
 }

@@ -344,7 +344,9 @@ fn joined(parts: Vec<Material>) -> Material {
         .map(|i| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>()));
     let bits = (0..first.bits.len())
         .map(|i| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>()));
-    Material::new(vectors.collect(), bits.collect())
+    let blocks = (0..first.blocks.len())
+        .map(|i| Wiped(Vector::concat(&parts.iter().map(|part| &*part.blocks[i]).collect::<Vec<_>>())));
+    Material::new(vectors.collect(), bits.collect()).with_blocks(blocks.collect())
 }
 
 /// Returns the approximate bytes that P2 holds of a correlation while it is dealt.
@@ -361,7 +363,7 @@ fn bytes_of(kind: &Kind) -> usize {
         Kind::BitTriple => 4 * BIT,
         Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
         Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,
-        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 6 * ELEMENT,
+        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 3 * ELEMENT,
         _ => PRODUCT + BIT,
     }
 }

@@ -63,7 +63,7 @@ pub(crate) struct DealtBits {
 pub(crate) struct Made {
     pub elements: Vec<Element>,
     pub bits: Vec<DealtBits>,
-    /// Places; their shares come first and their keys last.
+    /// Places; their shares come first.
     pub places: Option<DealtPlaces>,
 }
 
@@ -108,12 +108,13 @@ impl Made {
             SharedBits::macs(kept)
         };
         let mut vectors: Vec<Tagged> = self.elements.iter().map(element).collect();
+        let mut blocks = vec![];
         if let Some(places) = self.places {
-            let [places, keys] = places.into_stock(deals)?;
+            let (places, keys) = places.into_stock(deals)?;
             vectors.insert(0, places);
-            vectors.push(keys);
+            blocks.push(keys);
         }
-        Ok(Material::new(vectors, self.bits.iter().map(bits).collect()))
+        Ok(Material::new(vectors, self.bits.iter().map(bits).collect()).with_blocks(blocks))
     }
 }
 
