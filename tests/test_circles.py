@@ -11,9 +11,6 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 Module = tuple[str, ...]
 Arrows = dict[Module, set[Module]]
 
-#: The reason of a circle that is several ideas, and has not been cut yet.
-TO_CUT = "several ideas: to be cut"
-
 #: The circles that there may be, by crate: the files, without `src/` and `.rs`, and the one idea that they are.
 ALLOWED: dict[str, dict[str, str]] = {
     "authenticated": {"party source": "a party holds what makes its correlations, which sends as that party"},
@@ -26,7 +23,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "prg tape": "the generator, and the reading of its stream at any place",
     },
     "engine": {
-        "alike confirm ctx depth_board fork making opened pace scheduler stream": TO_CUT,
         "calibrate rates": "the rates of a machine, and their measurement",
         "lane_table probe": "the messages of lanes, and their replacement in tests",
     },
@@ -42,9 +38,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "dtype error keep": "what a dtype refuses is a fault; a fault and its advice name dtypes",
         "graph in_bits ready repetitions": "a graph, and what it remembers of its steps: circuits and counts",
         "hash node": "a node, and the hash of what makes it",
-    },
-    "pika": {
-        "malicious/check malicious/digits malicious/kinds": TO_CUT,
     },
     "ring": {
         "limbs vector word": "vectors, and the words of one or several limbs that they hold",

@@ -33,6 +33,6 @@ impl Aby {
             true => all.gathered_shape(conv.len_out()),
             false => all.gather(&conv.order()),
         });
-        Ok(Material { vectors: vec![images, joined(&filters), result], bits: vec![] })
+        Ok(Material::of_vectors(vec![images, joined(&filters), result]))
     }
 }

@@ -92,7 +92,7 @@ impl Kind {
             &Kind::Point { place_bits } => keys::layout(place_bits, None),
             Kind::Permutation { rows, columns, mover } => (order::layout(*rows, columns, *mover == me), vec![]),
         };
-        Layout { vectors, bits }
+        Layout::new(vectors, bits)
     }
 }
 

@@ -51,29 +51,23 @@ impl Aby {
             }
             Kind::BitTriple => {
                 let made = self.ot.bit_triples(ctx, 1, len).await?;
-                Ok(Material {
-                    vectors: vec![],
-                    bits: [made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into(),
-                })
+                Ok(Material::of_bits([made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into()))
             }
             Kind::BitPair => {
                 let made = self.ot.select_triples(ctx, 2, len).await?;
-                Ok(Material {
-                    vectors: vec![],
-                    bits: [made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into(),
-                })
+                Ok(Material::of_bits([made.a, made.b, made.c].map(|b| Share::of(b.into_inner())).into()))
             }
             Kind::BitProduct { bits } => {
                 let own = self.own_bits(ctx, len);
                 let product = self.private_products(ctx, &own, Ring::of(*bits)).await?;
-                Ok(Material { vectors: vec![product], bits: vec![own] })
+                Ok(Material::new(vec![product], vec![own]))
             }
             Kind::Selection { bits } => self.make_selections(ctx, Ring::of(*bits), len).await,
             &Kind::Tables { table, sender } if sender == self.me => self.make_tables(ctx, table, len).await,
             Kind::Tables { table, .. } => self.take_tables(ctx, *table, len).await,
             Kind::InputLabel => self.make_input_labels(ctx, len).await,
             Kind::EntryLabel => Ok(self.make_entry_labels(ctx, len)),
-            Kind::GarbledAnd => Ok(Material { vectors: vec![], bits: vec![] }),
+            Kind::GarbledAnd => Ok(Material::new(vec![], vec![])),
             &Kind::Lookup { place_bits, bits } => self.make_points(ctx, place_bits, Some(bits), len).await,
             &Kind::Point { place_bits } => self.make_points(ctx, place_bits, None, len).await,
             Kind::Permutation { rows, columns, mover } => {
@@ -84,7 +78,7 @@ impl Aby {
 
     async fn make_word_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let made = self.ot.triples(ctx, ring, len).await?;
-        Ok(Material { vectors: [made.a, made.b, made.c].map(|v| Share::of(v.into_inner())).into(), bits: vec![] })
+        Ok(Material::of_vectors([made.a, made.b, made.c].map(|v| Share::of(v.into_inner())).into()))
     }
 
     fn own_bits(&self, ctx: &Ctx, len: usize) -> B {
@@ -131,7 +125,7 @@ impl Aby {
         let mut product = self.add(&of_sent, &of_chosen);
         product.add_mul_assign(&b, &a);
         twice.shl(1);
-        Ok(Material { vectors: vec![self.sub(&b, &twice), a, product], bits: vec![bit] })
+        Ok(Material::new(vec![self.sub(&b, &twice), a, product], vec![bit]))
     }
 
     /// Makes triples over rings of more than a word: bit by bit of a, each bit times b over the bits above it.
@@ -153,7 +147,7 @@ impl Aby {
             weighted.shl(j);
             c.add_assign(&weighted);
         }
-        Ok(Material { vectors: vec![a, b, c], bits: vec![] })
+        Ok(Material::of_vectors(vec![a, b, c]))
     }
 }
 

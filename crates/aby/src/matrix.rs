@@ -110,7 +110,7 @@ impl Aby {
             false => vec![chosen, sent, sum],
             true => vec![transposed(&sent, k, columns), transposed(&chosen, rows, k), transposed(&sum, rows, columns)],
         };
-        Ok(Material { vectors, bits: vec![] })
+        Ok(Material::of_vectors(vectors))
     }
 
     /// Returns this party's share of a random first factor, and of its product with the second factor, whose share is

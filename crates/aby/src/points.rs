@@ -124,7 +124,7 @@ impl Aby {
             .await?;
         drop(transfers);
         let (corrections, signs) = self.finish_leaves(ctx, shape, growing, &unit).await?;
-        let mut made = Material { vectors: vec![place, roots, corrections], bits: vec![] };
+        let mut made = Material::of_vectors(vec![place, roots, corrections]);
         if let Some(bits) = bits {
             made.vectors.extend(self.make_sign_pads(ctx, &signs, sign_ring(bits)).await?);
             made.bits.push(signs);

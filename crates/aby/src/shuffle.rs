@@ -124,17 +124,17 @@ impl Aby {
             if ctx.is_dry() {
                 let order = order::stored(None, rows);
                 let differences = self.follow_switches(ctx, &network(rows), rows, &columns).await?;
-                return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
+                return Ok(Material::of_vectors(std::iter::once(order).chain(differences).collect()));
             }
             let order = coins.stream(&self.private).permutation(rows);
             let differences = self.follow_switches(ctx, &routed(&order), rows, &columns).await?;
             let order = order::stored(Some(&order), rows);
-            return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
+            return Ok(Material::of_vectors(std::iter::once(order).chain(differences).collect()));
         }
         let mut own = coins.stream(&self.private);
         let masks: Vec<A> = columns.iter().map(|&(ring, width)| Share::of(own.draw((ring, rows * width)))).collect();
         let moved = self.offer_switches(ctx, &network(rows), rows, &masks, &columns).await?;
-        Ok(Material { vectors: masks.into_iter().chain(moved).collect(), bits: vec![] })
+        Ok(Material::of_vectors(masks.into_iter().chain(moved).collect()))
     }
 
     /// Returns the mover's shares of the cells after all switches. Switches go through as a stream, a part of them at a

@@ -122,7 +122,7 @@ mod tests {
             let made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)> = kinds()
                 .into_iter()
                 .map(|kind| {
-                    let Layout { vectors, bits } = kind.layout(me);
+                    let Layout { vectors, bits, .. } = kind.layout(me);
                     let values = |i: usize, count: usize| (0..count * total).map(|j| element(i, j)).collect::<Vec<_>>();
                     let vector = |(i, &(ring, count))| Vector::from_u128s(ring, &values(i, count));
                     let coin = |i: usize, j: usize| element(i, j) >> 60 & 1 == 1;

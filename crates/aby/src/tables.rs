@@ -98,7 +98,7 @@ impl Aby {
                 false => entries(*digit, [&zeros, &ones].map(|keys| &keys.as_slice()[range.clone()]), len),
             }
         };
-        Ok(Material { vectors: vec![], bits: vec![stacked(table.digits().iter().map(of_digit).collect())] })
+        Ok(Material::of_bits(vec![stacked(table.digits().iter().map(of_digit).collect())]))
     }
 
     /// Makes the chooser's places and entries.
@@ -117,7 +117,7 @@ impl Aby {
             }
         };
         let known = stacked(table.digits().iter().map(of_digit).collect());
-        Ok(Material { vectors: vec![], bits: vec![places, known] })
+        Ok(Material::of_bits(vec![places, known]))
     }
 }
 

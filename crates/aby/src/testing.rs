@@ -23,7 +23,7 @@ impl Aby {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
             let (vectors, bits) =
                 (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
-            (kind, Material { vectors, bits })
+            (kind, Material::new(vectors, bits))
         });
         self.stock.fill(demand, stock.collect());
     }

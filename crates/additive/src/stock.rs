@@ -18,5 +18,5 @@ pub fn one_after_the_other<K: Default>(mut made: Vec<Shares<K>>) -> Shares<K> {
     }
     let count = made.first().map_or(0, |first| first.vectors.len());
     let joined = |i: usize| Share::of(Vector::concat(&made.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
-    Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
+    Material::of_vectors((0..count).map(joined).collect())
 }

@@ -153,13 +153,10 @@ pub enum Kind {
         bits: u32,
         /// The number of random elements.
         choices: usize,
-        /// The number of pairs of blocks of 128 bits.
+        /// The number of blocks of 128 bits, an even number.
         blocks: usize,
     },
 }
-
-/// The ring by which blocks of keys are counted: a pair of words of 128 bits each, for any keys.
-const BLOCKS: Ring = Ring::of(32);
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,16 +218,16 @@ impl Kind {
             Kind::TruncMask { bits, cut } => {
                 (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
             }
-            Kind::Place { place_bits, bits, choices, blocks } => {
+            Kind::Place { place_bits, bits, choices, .. } => {
                 let mut vectors = over(place_bits.max(bits), &[1]);
                 if choices > 0 {
                     vectors.extend(over(bits, &[choices, 1]));
                 }
-                vectors.push((BLOCKS, blocks));
                 (vectors, vec![])
             }
         };
-        Layout { vectors, bits }
+        let blocks = if let Kind::Place { blocks, .. } = *self { vec![blocks] } else { vec![] };
+        Layout::new(vectors, bits).with_blocks(blocks)
     }
 }
 

@@ -72,7 +72,7 @@ impl Authenticated {
     }
 
     async fn draw_links(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<(Tagged, SharedBits)> {
-        let Material { mut vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let Material { mut vectors, mut bits, .. } = self.draw(ctx, kind, len).await?;
         Ok((vectors.pop().ok_or(NO_LINKS)?, bits.pop().ok_or(NO_LINKS)?))
     }
 }

@@ -1,6 +1,6 @@
 //! The memory of shares.
 
-use quorate_engine::{Layout, Stocks};
+use quorate_engine::Stocks;
 use quorate_ring::Ring;
 
 use crate::kind::Kind;
@@ -22,9 +22,10 @@ impl Authenticated {
 
     /// Returns the bytes of correlations of a kind.
     pub fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        let Layout { vectors, bits } = self.layout(kind);
-        let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
-        elements.chain(bits.iter().map(|rows| self.value_bytes(1, rows * len))).sum()
+        let layout = self.layout(kind);
+        let elements = layout.vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
+        let bits = layout.bits.iter().map(|rows| self.value_bytes(1, rows * len));
+        elements.chain(bits).sum::<u64>() + layout.block_bytes(len)
     }
 
     /// Returns the number of peers with which each value of `bits` bits has shares of its own: bits with MACs have some

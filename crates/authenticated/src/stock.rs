@@ -140,7 +140,7 @@ impl Authenticated {
             return self.edabits_from_bits(ctx, (bits, ring), cut, len).await;
         }
         let kind = Kind::EdaBit { bits: bits.bits(), ring: ring.bits(), cut: cut.unwrap_or(0) };
-        let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let Material { vectors, mut bits, .. } = self.draw(ctx, kind, len).await?;
         let mut vectors = vectors.into_iter();
         Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
     }
@@ -161,7 +161,7 @@ impl Authenticated {
             return Ok(ComparisonMasks { value, bits, products: None });
         }
         let kind = Kind::ComparisonMask { bits: ring.bits(), pairs: pairs as u32 };
-        let Material { vectors, bits } = self.draw(ctx, kind, len).await?;
+        let Material { vectors, bits, .. } = self.draw(ctx, kind, len).await?;
         let (Ok([value]), Ok([bits, products])) = (<[_; 1]>::try_from(vectors), <[_; 2]>::try_from(bits)) else {
             return Err(Error::Bug { what: "a stock of masks without products" });
         };

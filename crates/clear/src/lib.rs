@@ -290,10 +290,10 @@ impl Stocks for Clear {
             Kind::TruncMask { bits, cut } => (vec![bits, bits, cut + 1], vec![]),
             Kind::WideEdaBit { bits, wide } => (vec![wide], vec![bits]),
         };
-        Layout {
-            vectors: vectors.into_iter().map(|bits| (Ring::of(bits), 1)).collect(),
-            bits: bits.into_iter().map(|rows| rows as usize).collect(),
-        }
+        Layout::new(
+            vectors.into_iter().map(|bits| (Ring::of(bits), 1)).collect(),
+            bits.into_iter().map(|rows| rows as usize).collect(),
+        )
     }
 
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Plain<Vector> {
@@ -323,7 +323,7 @@ impl Stocks for Clear {
             }
             Kind::WideEdaBit { wide, .. } => (vec![r.convert(Ring::of(wide))], vec![r.to_bits(0..bits)]),
         };
-        Ok(Material { vectors: vectors.into_iter().map(Plain).collect(), bits: bits.into_iter().map(Plain).collect() })
+        Ok(Material::new(vectors.into_iter().map(Plain).collect(), bits.into_iter().map(Plain).collect()))
     }
 }
 

@@ -5,14 +5,8 @@
 //! the seconds that its scheduling takes (*bookkeeping*). The rounds of the row are those of one chunk in any case. If
 //! a real run will look up its draws by the names that the dry run recorded, the dry run has to run every chunk.
 
-use std::cell::Cell;
-use std::future::{Future, poll_fn};
 use std::ops::Range;
-use std::pin::pin;
 
-use quorate_ring::meter::{charge_all, charged};
-
-use crate::clock::own_seconds;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::stream::Chunks;
@@ -20,39 +14,16 @@ use crate::stream::Chunks;
 /// Fewer chunks than this are run one by one.
 const FEW_CHUNKS: usize = 4;
 
-/// The way in which a dry run counts the costs of chunks.
-pub(crate) struct Counting {
-    /// Whether equal chunks are run once and multiplied.
-    alike: Cell<bool>,
-    /// Factor by which the costs of the present work count.
-    times: Cell<usize>,
-    /// Seconds of bookkeeping that the skipped chunks would have taken.
-    left_out_seconds: Cell<f64>,
-}
-
-impl Default for Counting {
-    fn default() -> Self {
-        Counting { alike: Cell::new(false), times: Cell::new(1), left_out_seconds: Cell::new(0.0) }
-    }
-}
-
-impl Counting {
-    /// Returns the factor by which the costs of the present work count.
-    pub fn times(&self) -> usize {
-        self.times.get()
-    }
-}
-
 impl Ctx {
     /// Makes a dry run count equal chunks once from here on. Its record of draws then gives amounts, but no names by
     /// which a real run could draw.
     pub fn count_alike(&self) {
-        self.core.counting.alike.set(self.is_dry());
+        self.core.counting.count_alike(self.is_dry());
     }
 
     /// Returns the bookkeeping seconds of skipped chunks since the last call.
     pub fn take_left_out_seconds(&self) -> f64 {
-        self.core.counting.left_out_seconds.take()
+        self.core.counting.take_left_out_seconds()
     }
 
     /// Runs [`Ctx::stream`], but may skip equal chunks in a dry run ([`Ctx::count_alike`]). On vectors without data,
@@ -66,7 +37,7 @@ impl Ctx {
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
         mut sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        if !self.core.counting.alike.get() || chunks.count() < FEW_CHUNKS {
+        if !self.core.counting.counts_alike() || chunks.count() < FEW_CHUNKS {
             return self.stream(chunks, work, sink).await;
         }
         let (lane, start, last) = (self.fork_lane(), self.depth.get(), chunks.count() - 1);
@@ -81,34 +52,16 @@ impl Ctx {
                 sink(range.clone(), work(ctx, range).await?);
                 Result::Ok(())
             };
-            self.counted(times, whole).await?;
+            self.core.counting.counted(times, whole).await?;
             self.depth.set(self.depth.get().join(depth.get()));
         }
         Ok(())
-    }
-
-    /// Awaits `work` and counts its costs `times` times.
-    async fn counted<T>(&self, times: usize, work: impl Future<Output = T>) -> T {
-        let counting = &self.core.counting;
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            let outer = counting.times.replace(counting.times.get() * times);
-            let (tally, own, left_out) = (charged(), own_seconds(), counting.left_out_seconds.get());
-            let polled = work.as_mut().poll(context);
-            counting.times.set(outer);
-            let (once, more) = (charged() - tally, times - 1);
-            charge_all(&once.times(more));
-            let seconds = own_seconds() - own + counting.left_out_seconds.get() - left_out;
-            counting.left_out_seconds.set(counting.left_out_seconds.get() + seconds * more as f64);
-            polled
-        })
-        .await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use quorate_ring::meter::{Effort, Kernel, charge};
+    use quorate_ring::meter::{Effort, Kernel, charge, charged};
     use quorate_ring::{Ring, Vector};
 
     use super::*;

@@ -7,10 +7,7 @@
 
 use std::cell::RefCell;
 
-use crate::error::{Error, Mismatch, Result};
-use crate::lane::LaneId;
-use crate::scheduler::Core;
-use crate::wire::Tag;
+use crate::error::{Error, Result};
 
 /// The peers that confirmed the end of the run.
 pub(crate) struct Confirmed(RefCell<Vec<bool>>);
@@ -36,27 +33,8 @@ impl Confirmed {
         Ok(())
     }
 
-    fn lacks(&self, peer: usize) -> bool {
+    /// Returns whether a peer has not confirmed yet.
+    pub fn lacks(&self, peer: usize) -> bool {
         !self.0.borrow()[peer]
     }
-}
-
-/// Confirms to the peers that this party is done with the run, and waits for the confirmations of all of them.
-///
-/// Once all have arrived, the run counts, whatever came with the last confirmation: only what ends the session is still
-/// an error.
-pub(crate) fn confirm(core: &Core) -> Result<()> {
-    core.peers().for_each(|peer| core.post_control(peer, Tag::Done, LaneId::ROOT, 0));
-    core.flush()?;
-    let waited_for = || core.peers().filter(|&peer| core.confirmed.lacks(peer));
-    while waited_for().next().is_some() {
-        if let Some(peer) = waited_for().find(|&peer| core.has_left(peer)) {
-            return Err(Error::Mismatch(Mismatch::Left { peer }));
-        }
-        match core.pump(&|peer| core.confirmed.lacks(peer)) {
-            Err(error) if error.is_final() || waited_for().next().is_some() => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
 }

@@ -364,6 +364,26 @@ impl Ctx {
         }
     }
 
+    /// Returns whether this party computes the others' depths itself: in a dry run of one party.
+    pub(crate) fn reckons(&self) -> bool {
+        self.is_dry() && self.core.board.is_none()
+    }
+
+    /// Leaves this party's depth for a peer's next receive on this lane, in a dry run of all parties.
+    pub(crate) fn tell(&self, to: usize) {
+        if let Some(board) = &self.core.board {
+            board.tell((self.me(), to, self.lane), self.depth().saturating_add(1));
+        }
+    }
+
+    /// Returns the depth that a peer left; 0 in a dry run of one party.
+    pub(crate) async fn told(&self, from: usize) -> u32 {
+        match &self.core.board {
+            Some(board) => poll_fn(|context| board.poll((from, self.me(), self.lane), context.waker())).await,
+            None => 0,
+        }
+    }
+
     /// Continues this lane at `depth`, and records it.
     pub(crate) fn reach(&self, depth: Depth) {
         self.depth.set(depth);

@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
+use crate::openings::Openings;
 
 /// An opened value. It is public, so gadgets may compute anything with it. It must not be handed out before it is
 /// checked, since a party that cheats may have changed it.
@@ -51,14 +52,6 @@ impl<T> Believed<T> {
     pub fn into_inner(self) -> T {
         self.0
     }
-}
-
-/// The number of values that a party has opened so far: without the results that were revealed to it (`opened`), and
-/// with them (`all`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Openings {
-    opened: u64,
-    all: u64,
 }
 
 /// Proof that a check accepted the values that this party opened up to some point. Only the check of a family makes

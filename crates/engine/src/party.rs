@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
 
-use crate::confirm::confirm;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
@@ -251,7 +250,7 @@ impl Run<'_> {
         if self.finished {
             return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
         }
-        confirm(&self.party.core).map_err(|error| self.fail(error))
+        self.party.core.confirm().map_err(|error| self.fail(error))
     }
 
     /// Ends the run. Returns its costs at this party.

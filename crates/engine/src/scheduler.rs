@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::{guarded, with_room};
 
-use crate::alike::Counting;
 use crate::attempts::{Attempts, Greeted};
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
+use crate::counting::Counting;
 use crate::depth::Depth;
 use crate::depth_board::Board;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
 use crate::lane_table::{OVERHEAD_BYTES, Table};
-use crate::making::MakingClock;
-use crate::opened::Openings;
+use crate::making_clock::MakingClock;
+use crate::openings::Openings;
 use crate::plans::{PlanHash, Plans};
 use crate::probe::Probe;
 use crate::wire::{self, Abort, FrameType, Tag};
@@ -184,7 +184,8 @@ impl Core {
         let early = std::mem::take(&mut *self.early.borrow_mut());
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
-        self.making.forget();
+        // These are the totals of a run that did not end well.
+        self.making.take();
         self.deepest.iter().for_each(|deepest| deepest.set(Depth::default()));
         self.sent.store(0, Ordering::Relaxed);
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
@@ -394,6 +395,26 @@ impl Core {
             frame.extend_from_slice(&own);
         }
         self.plans.decide(own).or_else(|error| self.flush().and(Err(error)))
+    }
+
+    /// Confirms to the peers that this party is done with the run, and waits for the confirmations of all of them.
+    ///
+    /// Once all have arrived, the run counts, whatever came with the last confirmation: only what ends the session is
+    /// still an error.
+    pub fn confirm(&self) -> Result<()> {
+        self.peers().for_each(|peer| self.post_control(peer, Tag::Done, LaneId::ROOT, 0));
+        self.flush()?;
+        let waited_for = || self.peers().filter(|&peer| self.confirmed.lacks(peer));
+        while waited_for().next().is_some() {
+            if let Some(peer) = waited_for().find(|&peer| self.has_left(peer)) {
+                return Err(Error::Mismatch(Mismatch::Left { peer }));
+            }
+            match self.pump(&|peer| self.confirmed.lacks(peer)) {
+                Err(error) if error.is_final() || waited_for().next().is_some() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Queues a piece without payload: credit, a stream's progress, or the end of a run.

@@ -8,8 +8,8 @@ use std::future::poll_fn;
 use std::ops::Range;
 use std::task::Poll;
 
-use quorate_ring::Ring;
 use quorate_ring::meter::deferred;
+use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::correlations::{Demand, Draw, Ledger, Turn, Turns};
 use crate::costs::Phase;
@@ -17,6 +17,9 @@ use crate::ctx::Ctx;
 use crate::error::{Error, Misuse, Result};
 use crate::sharing::Sharing;
 use crate::stream::Chunks;
+
+/// The ring of blocks.
+const BLOCK: Ring = Ring::of(128);
 
 /// A party's shares of a vector, or of a matrix of bits whose lanes are correlations.
 pub trait Stored: Clone {
@@ -33,24 +36,65 @@ pub struct Layout {
     pub vectors: Vec<(Ring, usize)>,
     /// Matrices of bits, by rows; a correlation is a lane.
     pub bits: Vec<usize>,
+    /// Vectors of blocks of 128 bits, by blocks of one correlation.
+    pub blocks: Vec<usize>,
 }
 
 impl Layout {
+    /// Returns a layout of vectors and of matrices of bits.
+    pub fn new(vectors: Vec<(Ring, usize)>, bits: Vec<usize>) -> Layout {
+        Layout { vectors, bits, blocks: vec![] }
+    }
+
+    /// Returns the layout with vectors of blocks.
+    pub fn with_blocks(self, blocks: Vec<usize>) -> Layout {
+        Layout { blocks, ..self }
+    }
+
+    /// Returns the bytes of the blocks of `len` correlations.
+    pub fn block_bytes(&self, len: usize) -> u64 {
+        let bytes = self.blocks.iter().sum::<usize>().saturating_mul(BLOCK.carrier().bytes());
+        bytes.saturating_mul(len) as u64
+    }
+
     /// Returns the bytes of `len` correlations, where a share is a plain vector.
     pub fn bytes(&self, len: usize) -> u64 {
         let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
         let bits = self.bits.iter().map(|rows| rows * len.div_ceil(8));
-        (vectors.sum::<usize>().saturating_mul(len) + bits.sum::<usize>()) as u64
+        (vectors.sum::<usize>().saturating_mul(len) + bits.sum::<usize>()) as u64 + self.block_bytes(len)
     }
 }
 
 /// Correlations of one kind, one after the other.
-#[derive(Clone)]
 pub struct Material<V, B> {
     /// Vectors, as in [`Layout::vectors`].
     pub vectors: Vec<V>,
     /// Matrices of bits, as in [`Layout::bits`].
     pub bits: Vec<B>,
+    /// Vectors of blocks over Z_2^128, as in [`Layout::blocks`]: a party's keys, which are not shares of a value.
+    pub blocks: Vec<Wiped<Vector>>,
+}
+
+impl<V, B> Material<V, B> {
+    /// Returns correlations of vectors and matrices of bits.
+    pub fn new(vectors: Vec<V>, bits: Vec<B>) -> Self {
+        Material { vectors, bits, blocks: vec![] }
+    }
+
+    /// Returns the correlations with vectors of blocks.
+    pub fn with_blocks(self, blocks: Vec<Wiped<Vector>>) -> Self {
+        Material { blocks, ..self }
+    }
+
+    /// Returns correlations of vectors alone.
+    pub fn of_vectors(vectors: Vec<V>) -> Self {
+        Self::new(vectors, vec![])
+    }
+
+    /// Returns correlations of matrices of bits alone.
+    pub fn of_bits(bits: Vec<B>) -> Self {
+        Self::new(vec![], bits)
+    }
 }
 
 const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
@@ -58,9 +102,12 @@ const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
 impl<V: Stored, B: Stored> Material<V, B> {
     fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
         let vector = |(vector, (_, count)): (&V, &(Ring, usize))| vector.part(range.start * count..range.end * count);
+        let blocks =
+            |(blocks, count): (&Wiped<Vector>, &usize)| Wiped(blocks.slice(range.start * count..range.end * count));
         Material {
             vectors: self.vectors.iter().zip(&layout.vectors).map(vector).collect(),
             bits: self.bits.iter().map(|bits| bits.part(range.clone())).collect(),
+            blocks: self.blocks.iter().zip(&layout.blocks).map(blocks).collect(),
         }
     }
 
@@ -69,6 +116,9 @@ impl<V: Stored, B: Stored> Material<V, B> {
             whole.write_part(start * count, part);
         }
         self.bits.iter_mut().zip(&part.bits).for_each(|(whole, part)| whole.write_part(start, part));
+        for ((whole, part), count) in self.blocks.iter_mut().zip(&part.blocks).zip(&layout.blocks) {
+            whole.write_at(start * count, part);
+        }
     }
 
     /// Returns all vectors.
@@ -234,9 +284,13 @@ pub trait Stocks: Sharing {
     /// Returns room for `len` correlations.
     fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::Vectors, Self::Matrices> {
         let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
+        let blocks = |count: &usize| {
+            Wiped(if dry { Vector::shape(BLOCK, count * len) } else { Vector::zeros(BLOCK, count * len) })
+        };
         Material {
             vectors: layout.vectors.iter().map(vector).collect(),
             bits: layout.bits.iter().map(|&rows| self.blank_bits(dry, (rows, len))).collect(),
+            blocks: layout.blocks.iter().map(blocks).collect(),
         }
     }
 
@@ -336,5 +390,39 @@ pub trait Stocks: Sharing {
                 None => Err(Error::Exhausted { wanted: len, left: 0 }),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of which there are none.
+    #[derive(Clone)]
+    struct Absent;
+
+    impl Stored for Absent {
+        fn part(&self, _: Range<usize>) -> Self {
+            Absent
+        }
+
+        fn write_part(&mut self, _: usize, _: &Self) {}
+    }
+
+    #[test]
+    fn blocks_follow_their_correlations() {
+        let layout = Layout::new(vec![], vec![]).with_blocks(vec![2, 1]);
+        let made = |all: [&[u128]; 2]| {
+            let blocks = all.map(|all| Wiped(Vector::from_u128s(BLOCK, all))).into();
+            Material::<Absent, Absent>::new(vec![], vec![]).with_blocks(blocks)
+        };
+        let mut all = made([&[1, 2, 3, 4, 5, 6], &[7, 8, 9]]);
+        let words = |material: &Material<Absent, Absent>| {
+            material.blocks.iter().map(|blocks| blocks.to_u128s()).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&all.slice(&layout, 1..3)), [vec![3, 4, 5, 6], vec![8, 9]]);
+        all.write_at(&layout, 1, &made([&[10, 11], &[12]]));
+        assert_eq!(words(&all), [vec![1, 2, 10, 11, 5, 6], vec![7, 12, 9]]);
+        assert_eq!(layout.bytes(3), 3 * 3 * 16);
     }
 }

@@ -49,7 +49,7 @@ impl Pika {
         let kind = Kind::SignKey { bits };
         let work = async |ctx: Ctx, range: Range<usize>| {
             let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
-            let Material { vectors, bits: tops } = dealt;
+            let Material { vectors, bits: tops, .. } = dealt;
             let [r, roots, corrections] = vectors.try_into().map_err(|_| MISSING)?;
             let [top] = tops.try_into().map_err(|_| MISSING)?;
             let c = self.less(&ctx, &r, &stream::slice(self, x, range)).await?;

@@ -258,7 +258,7 @@ impl Pika {
         }
         match self.deals() {
             true => Ok(self.shape_of(kind, len)),
-            false => Ok(Material { vectors, bits }),
+            false => Ok(Material::new(vectors, bits)),
         }
     }
 
@@ -320,7 +320,7 @@ impl Pika {
                 let columns = columns.iter().map(|(ring, width)| (ring.bits(), *width)).collect();
                 Ok(self.shape_of(&Kind::Permutation { rows, columns, mover }, 1))
             }
-            false => Ok(Material { vectors: kept, bits: vec![] }),
+            false => Ok(Material::of_vectors(kept)),
         }
     }
 }

@@ -128,7 +128,7 @@ impl Kind {
         };
         // First come parts that are drawn or sent to one party, then the corrections of keys.
         let corrections = self.keys().into_iter().map(|shape| (BLOCK, shape.key_blocks()));
-        Layout { vectors: vectors.into_iter().chain(corrections).collect(), bits }
+        Layout::new(vectors.into_iter().chain(corrections).collect(), bits)
     }
 
     /// Returns the shapes of the keys of each correlation.
@@ -154,7 +154,7 @@ impl Kind {
             | Kind::TripleBy { .. }
             | Kind::Permutation { .. } => Chunks { len, chunk: 1, window: 2 },
             kind => {
-                let Layout { vectors, bits } = kind.layout(0);
+                let Layout { vectors, bits, .. } = kind.layout(0);
                 let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();
                 chunks::of_lines(len, COPIES * (words + bits.iter().sum::<usize>().div_ceil(8)))
             }

@@ -28,7 +28,7 @@ impl Pika {
     pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(A, B)> {
         let coins = ctx.randomness();
         if ring.bits() > 1 {
-            let Material { vectors, bits } = self.draw(ctx, Kind::DaBit { bits: ring.bits() }, len).await?;
+            let Material { vectors, bits, .. } = self.draw(ctx, Kind::DaBit { bits: ring.bits() }, len).await?;
             let (value, bit) = pair((vectors, bits))?;
             let flips = match self.deals() {
                 true => Bits::shape(1, len),
@@ -56,7 +56,7 @@ impl Pika {
             );
         }
         let kind = Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) };
-        let Material { mut vectors, bits } = self.draw(ctx, kind, len).await?;
+        let Material { mut vectors, bits, .. } = self.draw(ctx, kind, len).await?;
         let shifted = if cut.is_some() { vectors.pop() } else { None };
         let (value, bits) = pair((vectors, bits))?;
         Ok(EdaBits { value, shifted, bits })
@@ -77,7 +77,7 @@ impl Pika {
             return Err(Misuse::Other { what: "more pairs of neighbours than a mask has" }.into());
         }
         let kind = Kind::ComparisonMask { bits: ring.bits(), pairs };
-        let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let Material { vectors, mut bits, .. } = self.draw(ctx, kind, len).await?;
         let products = bits.pop();
         let (value, bits) = pair((vectors, bits))?;
         Ok(ComparisonMasks { value, bits, products })
@@ -103,7 +103,7 @@ impl Pika {
             return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
         }
         let kind = Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() };
-        let Material { mut vectors, bits } = self.draw(ctx, kind, len).await?;
+        let Material { mut vectors, bits, .. } = self.draw(ctx, kind, len).await?;
         let carry = vectors.pop().ok_or(MISSING)?;
         let (narrow, bits) = pair((vectors, bits))?;
         let carried = self.linear(&carry, &Linear::Raise(wide, ring.bits()));

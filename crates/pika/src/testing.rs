@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_authenticated::{Authenticated, Params, Tagged};
+use quorate_authenticated::{Authenticated, Params};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::testing::Tested;
@@ -43,7 +43,7 @@ impl Pika {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
             let (vectors, bits) =
                 (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
-            (kind, Material { vectors, bits })
+            (kind, Material::new(vectors, bits))
         });
         self.stock.fill(demand, stock.collect());
     }
@@ -61,8 +61,8 @@ impl PikaMalicious {
     }
 
     /// Returns this party's first and second values of all leaves of dealt places, by digit.
-    pub fn insecure_leaves(&self, digits: Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
-        let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
+    pub fn insecure_leaves(&self, digits: Digits, blocks: &Vector, len: usize) -> Vec<[Vector; 2]> {
+        let keys = digits::keys_of(digits, self.third.pairs.me, blocks, len).unwrap_or_default();
         let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
         keys.iter().map(each).collect()
     }

@@ -27,10 +27,10 @@ impl Stocks for Rss {
             Kind::TruncMask { bits, cut } => (vec![bits, bits, cut + 1], None),
             Kind::WideEdaBit { bits, wide } => (vec![wide], Some(bits)),
         };
-        Layout {
-            vectors: vectors.into_iter().map(|bits| (Ring::of(bits), 1)).collect(),
-            bits: bits.into_iter().map(|bits| bits as usize).collect(),
-        }
+        Layout::new(
+            vectors.into_iter().map(|bits| (Ring::of(bits), 1)).collect(),
+            bits.into_iter().map(|bits| bits as usize).collect(),
+        )
     }
 
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Shared<Vector> {
@@ -65,7 +65,7 @@ impl Stocks for Rss {
 
 fn edabits(material: Material) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
     const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
-    let quorate_engine::Material { vectors, mut bits } = material;
+    let quorate_engine::Material { vectors, mut bits, .. } = material;
     let mut vectors = vectors.into_iter();
     Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
 }
@@ -91,7 +91,7 @@ impl Rss {
         let edabits = match kind {
             Kind::RandBit { bits } => {
                 let bits = self.make_random_bits(ctx, form, Ring::of(bits), len).await?;
-                return Ok(Material { vectors: vec![bits], bits: vec![] });
+                return Ok(Material::of_vectors(vec![bits]));
             }
             Kind::TruncMask { bits, cut } => {
                 let ring = Ring::of(bits);
@@ -99,7 +99,7 @@ impl Rss {
                     true => self.make_trunc_masks(ctx, form, ring, cut, len).await?,
                     false => self.trunc_masks_of_random_bits(ctx, ring, cut, len).await?,
                 };
-                return Ok(Material { vectors: vec![made.value, made.shifted, made.top], bits: vec![] });
+                return Ok(Material::of_vectors(vec![made.value, made.shifted, made.top]));
             }
             Kind::EdaBit { bits, cut } => {
                 let (ring, cut) = (Ring::of(bits), (cut > 0).then_some(cut));
@@ -117,7 +117,7 @@ impl Rss {
             }
         };
         let vectors = std::iter::once(edabits.value).chain(edabits.shifted).collect();
-        Ok(Material { vectors, bits: vec![edabits.bits] })
+        Ok(Material::new(vectors, vec![edabits.bits]))
     }
 
     pub(crate) async fn draw_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {

@@ -63,14 +63,14 @@ impl Adder<'_> {
     /// Makes random elements of Z_2^width over a ring with their bits; also shifted right by `cut` if that is not 0.
     pub async fn edabits(&self, ctx: &Ctx, (width, ring): (u32, Ring), cut: u32, len: usize) -> Result<Material> {
         let wanted = Wanted::edabits(width, ring, cut);
-        let mut parts = vec![Material {
-            vectors: vec![self.maker.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
-            bits: vec![self.maker.blank_bits(ctx.is_dry(), (width as usize, 0))],
-        }];
+        let mut parts = vec![Material::new(
+            vec![self.maker.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
+            vec![self.maker.blank_bits(ctx.is_dry(), (width as usize, 0))],
+        )];
         for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.maker.check_made(ctx).await?;
-            parts.push(Material { vectors: [value].into_iter().chain(part).collect(), bits: vec![bits] });
+            parts.push(Material::new([value].into_iter().chain(part).collect(), vec![bits]));
         }
         Ok(joined(&parts))
     }
@@ -81,11 +81,11 @@ impl Adder<'_> {
         let wanted = Wanted::comparison_masks(ring, pairs);
         let blank = |rows: usize| self.maker.blank_bits(dry, (rows, 0));
         let vectors = vec![self.maker.blank(dry, (ring, 0))];
-        let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
+        let mut parts = vec![Material::new(vectors, vec![blank(k as usize), blank(pairs)])];
         for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.maker.check_made(ctx).await?;
-            parts.push(Material { vectors: vec![value], bits: [bits].into_iter().chain(products).collect() });
+            parts.push(Material::new(vec![value], [bits].into_iter().chain(products).collect()));
         }
         Ok(joined(&parts))
     }
@@ -95,12 +95,12 @@ impl Adder<'_> {
     pub async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.maker.blank(ctx.is_dry(), (ring, 0));
-        let mut parts = vec![Material { vectors: vec![blank(ring), blank(ring), blank(top_ring)], bits: vec![] }];
+        let mut parts = vec![Material::of_vectors(vec![blank(ring), blank(ring), blank(top_ring)])];
         for batch in wanted.batches(self.maker.keys.transfers, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
             self.maker.check_made(ctx).await?;
-            parts.push(Material { vectors: [value].into_iter().chain(part).chain([top]).collect(), bits: vec![] });
+            parts.push(Material::of_vectors([value].into_iter().chain(part).chain([top]).collect()));
         }
         Ok(joined(&parts))
     }
@@ -254,8 +254,5 @@ fn operands(numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBi
 fn joined(parts: &[Material]) -> Material {
     let vector = |i: usize| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>());
     let bits = |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
-    Material {
-        vectors: (0..parts[0].vectors.len()).map(vector).collect(),
-        bits: (0..parts[0].bits.len()).map(bits).collect(),
-    }
+    Material::new((0..parts[0].vectors.len()).map(vector).collect(), (0..parts[0].bits.len()).map(bits).collect())
 }

@@ -116,49 +116,49 @@ impl<'m> Making<'m> {
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let Making { maker, triples } = *self;
         let adder = Adder { maker, triples };
-        let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
         Ok(match *kind {
             Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
                 return Err(Error::Bug { what: "triples of sums and places are dealt only" });
             }
-            Kind::Triple { bits: 1 } => vectors(bittriple::as_elements(maker, ctx, len).await?.into()),
-            Kind::Triple { bits } => vectors(maker.triples(ctx, Ring::of(bits), len).await?.into()),
+            Kind::Triple { bits: 1 } => Material::of_vectors(bittriple::as_elements(maker, ctx, len).await?.into()),
+            Kind::Triple { bits } => Material::of_vectors(maker.triples(ctx, Ring::of(bits), len).await?.into()),
             Kind::OneSided { left, right, bits } => {
-                vectors(maker.one_sided_triples(ctx, [left, right], (Ring::of(bits), len)).await?.into())
+                Material::of_vectors(maker.one_sided_triples(ctx, [left, right], (Ring::of(bits), len)).await?.into())
             }
             Kind::KnownMatrices { left, right, bits, m, k, n } => {
                 let made = maker.keys.matrix_triples(ctx, [left, right], Ring::of(bits), ((m, k, n), len)).await?;
-                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
+                Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::OwnedMatrices { owner, bits, m, k, n } => {
                 let made = maker.keys.own_matrix_triples(ctx, owner, Ring::of(bits), ((m, k, n), len)).await?;
-                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
+                Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::Owned { owner, bits } => {
                 let made = maker.keys.own_triples(ctx, owner, Ring::of(bits), len).await?;
-                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
+                Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
-            Kind::Random { bits } => vectors(vec![maker.random_elements(ctx, None, (Ring::of(bits), len)).await?]),
+            Kind::Random { bits } => {
+                Material::of_vectors(vec![maker.random_elements(ctx, None, (Ring::of(bits), len)).await?])
+            }
             Kind::Mask { owner, bits } => {
-                vectors(vec![maker.random_elements(ctx, Some(owner), (Ring::of(bits), len)).await?])
+                Material::of_vectors(vec![maker.random_elements(ctx, Some(owner), (Ring::of(bits), len)).await?])
             }
-            Kind::BitTriple => Material { vectors: vec![], bits: triples.make(ctx, len).await?.into() },
-            Kind::BitMask { owner } => Material {
-                vectors: vec![],
-                bits: vec![SharedBits::macs(maker.tinyot()?.random_of(ctx, owner, len).await?)],
-            },
-            Kind::BitZero => {
-                Material { vectors: vec![], bits: vec![SharedBits::macs(maker.tinyot()?.zeros(ctx, len).await?)] }
+            Kind::BitTriple => Material::of_bits(triples.make(ctx, len).await?.into()),
+            Kind::BitMask { owner } => {
+                Material::of_bits(vec![SharedBits::macs(maker.tinyot()?.random_of(ctx, owner, len).await?)])
             }
+            Kind::BitZero => Material::of_bits(vec![SharedBits::macs(maker.tinyot()?.zeros(ctx, len).await?)]),
             Kind::Link => {
                 let (elements, bits) = links(maker, ctx, len).await?;
-                Material { vectors: vec![elements], bits: vec![bits] }
+                Material::new(vec![elements], vec![bits])
             }
             Kind::DaBit { bits } => {
                 let (elements, bits) = random_bits::dabits(maker, ctx, Ring::of(bits), len).await?;
-                Material { vectors: vec![elements], bits: vec![bits] }
+                Material::new(vec![elements], vec![bits])
             }
-            Kind::RandomBit { bits } => vectors(vec![random_bits::elements(maker, ctx, Ring::of(bits), len).await?]),
+            Kind::RandomBit { bits } => {
+                Material::of_vectors(vec![random_bits::elements(maker, ctx, Ring::of(bits), len).await?])
+            }
             Kind::EdaBit { bits, ring, cut } => adder.edabits(ctx, (bits, Ring::of(ring)), cut, len).await?,
             Kind::ComparisonMask { bits, pairs } => {
                 adder.comparison_masks(ctx, Ring::of(bits), pairs as usize, len).await?

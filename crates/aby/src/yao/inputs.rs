@@ -238,16 +238,16 @@ impl Aby {
     /// Makes blocks of the garbler, as [`Kind::EntryLabel`] describes.
     pub(crate) fn make_entry_labels(&self, ctx: &Ctx, len: usize) -> Material {
         let own = (self.me == GARBLER).then(|| Share::of(ctx.randomness().stream(&self.private).draw((LABELS, len))));
-        Material { vectors: own.into_iter().collect(), bits: vec![] }
+        Material::of_vectors(own.into_iter().collect())
     }
 
     /// Makes correlated oblivious transfers, as [`Kind::InputLabel`] describes.
     pub(crate) async fn make_input_labels(&self, ctx: &Ctx, len: usize) -> Result<Material> {
         if self.me == GARBLER {
             let made = self.ot.send_cots(ctx, len).await?;
-            return Ok(Material { vectors: vec![Share::of(made.to_vector(LABELS))], bits: vec![] });
+            return Ok(Material::of_vectors(vec![Share::of(made.to_vector(LABELS))]));
         }
         let (choices, made) = self.ot.receive_cots(ctx, len).await?;
-        Ok(Material { vectors: vec![Share::of(made.to_vector(LABELS))], bits: vec![Share::of(choices)] })
+        Ok(Material::new(vec![Share::of(made.to_vector(LABELS))], vec![Share::of(choices)]))
     }
 }

@@ -121,7 +121,7 @@ fn dealing_takes_what_is_stated() {
         let layout = all[0].layout(&kind);
         // For places, only the elements and the chosen one have dealt tags.
         let of_places = matches!(kind, Kind::Place { .. });
-        let tagged = if of_places { &layout.vectors[1..layout.vectors.len() - 1] } else { &layout.vectors[..] };
+        let tagged = if of_places { &layout.vectors[1..] } else { &layout.vectors[..] };
         let largest = tagged.iter().map(|(ring, _)| params().shares(*ring).bits()).max();
         let each = cost::of_kind(params(), &kind);
         let check = cost::of_check(params(), largest, !layout.bits.is_empty());

@@ -85,7 +85,7 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
         let over = dry::run(me, N, Phase::Offline, again).err() == Some(Error::Poisoned);
         let online = s.insecure_online();
         let leaves = match (&dealt, Digits::of(params, kind)) {
-            (Ok(dealt), Some(digits)) if me < 2 => s.insecure_leaves(digits, dealt.vectors.last().unwrap(), LEN),
+            (Ok(dealt), Some(digits)) if me < 2 => s.insecure_leaves(digits, &dealt.blocks[0], LEN),
             _ => vec![],
         };
         End {

@@ -128,10 +128,10 @@ impl Authenticated {
     fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
         let mut drawn = ctx.randomness().stream(&dealer.seed);
         let (values, bits) = self.draw_kind(&mut drawn, kind, len);
-        Material {
-            vectors: values.iter().map(|value| self.deal_to(dealer, &mut drawn, value)).collect(),
-            bits: bits.iter().map(|bits| self.deal_bits(dealer, &mut drawn, bits)).collect(),
-        }
+        Material::new(
+            values.iter().map(|value| self.deal_to(dealer, &mut drawn, value)).collect(),
+            bits.iter().map(|bits| self.deal_bits(dealer, &mut drawn, bits)).collect(),
+        )
     }
 
     /// Draws correlations of a kind: elements of rings, and bits.

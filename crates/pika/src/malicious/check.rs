@@ -26,112 +26,22 @@ use quorate_authenticated::weights::{self, BASIS};
 use quorate_authenticated::{Kind, Material, SharedBits, Tagged};
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
-use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
+use quorate_ring::{Bits, Module, Vector, Wiped};
 use zeroize::Zeroizing;
 
 use super::Third;
 use super::deal::{Batch, FIELD};
 use super::kinds::{BitProduct, Claims, DealtBits, Element, Made, Product, bit_masks, combined};
 use super::summands::{Fields, Summands};
+use super::transcript::Transcript;
 use crate::setup::DEALER;
 
-const DEALT: &str = "what the dealer dealt";
 const COINS: &str = "the coins that both parties told the dealer";
-const DOMAIN: &str = "quorate 2026 pika dealt v1";
 const COIN_BYTES: usize = 32;
-const HASH_BYTES: usize = 32;
 /// The approximate memory of a party for a batch, beside the stock.
 const BATCH_BYTES: usize = 16 << 20;
 /// The number of batches under way at a time: P2 sends the next one while a check waits for its rounds.
 const BATCHES: usize = 2;
-
-/// The transcript that P0 and P1 compare.
-pub(super) struct Transcript<'b> {
-    third: &'b Third,
-    ctx: &'b Ctx,
-    me: usize,
-    hasher: blake3::Hasher,
-}
-
-impl Transcript<'_> {
-    fn is_dealer(&self) -> bool {
-        self.me == DEALER
-    }
-
-    /// Opens a value of P2: P2 adds up its summands and sends both the sum.
-    async fn open(&mut self, summands: &Summands<Vector>) -> Result<Vector> {
-        let shape = summands.0[0].shape_of();
-        if self.is_dealer() {
-            let opened = summands.total().into_inner();
-            return self.tell([&opened, &opened]).await.map(|()| opened);
-        }
-        self.hear(shape).await
-    }
-
-    async fn tell(&self, to: [&Vector; 2]) -> Result<()> {
-        self.ctx.send(0, to[0]).await?;
-        self.ctx.send(1, to[1]).await
-    }
-
-    async fn hear(&mut self, shape: (Ring, usize)) -> Result<Vector> {
-        let opened: Vector = self.ctx.receive(DEALER, shape).await?;
-        self.absorb(&opened);
-        Ok(opened)
-    }
-
-    fn absorb<M: Module>(&mut self, x: &M) {
-        if self.ctx.is_dry() {
-            return self.charge(M::packed_bytes(x.shape_of()));
-        }
-        // The capacity is reserved at once: a reallocation would leave a copy behind.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(M::packed_bytes(x.shape_of())));
-        x.pack(&mut bytes);
-        self.hasher.update(&bytes);
-    }
-
-    /// Charges a dry run with the hashing of bytes: a byte takes as long as a loop over `HASHED_BYTES` bytes.
-    pub(super) fn charge(&self, bytes: usize) {
-        const HASHED_BYTES: usize = 4;
-        meter::stream(HASHED_BYTES * bytes);
-    }
-
-    /// Absorbs bytes that both parties must have alike.
-    pub(super) fn same(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-    }
-
-    /// Absorbs a summand of zeros; P1 absorbs its negative.
-    pub(super) fn zero(&mut self, mut summand: Vector) {
-        if self.me == 1 {
-            summand.neg_assign();
-        }
-        self.absorb(&summand);
-        summand.wipe();
-    }
-
-    /// Absorbs xor summands of zeros.
-    fn zero_words(&mut self, words: Vec<u64>) {
-        let words = Zeroizing::new(words);
-        if !self.ctx.is_dry() {
-            words.iter().for_each(|word| {
-                self.hasher.update(&word.to_le_bytes());
-            });
-        }
-    }
-
-    /// Runs step 5.
-    async fn compare(self) -> Result<()> {
-        if self.is_dealer() {
-            return Ok(());
-        }
-        let (hash, peer) = (*self.hasher.finalize().as_bytes(), 1 - self.me);
-        let other = self.ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;
-        match self.ctx.is_dry() || ct_eq(&other[0], &hash) {
-            true => Ok(()),
-            false => Err(Error::Cheating { check: DEALT }),
-        }
-    }
-}
 
 /// Coins of P0 and P1, which P2 has, too; empty in a dry run.
 struct Coins {
@@ -227,9 +137,7 @@ impl Third {
     /// Runs steps 2 to 5.
     async fn check(&self, ctx: &Ctx, made: &mut [Made], claims: Claims, masks: Masks) -> Result<()> {
         let mut coins = Coins::toss(self, ctx).await?;
-        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
-        hasher.update(self.pairs.session().as_bytes());
-        let mut transcript = Transcript { third: self, ctx, me: self.pairs.me, hasher };
+        let mut transcript = Transcript::new(self, ctx);
         let t = coins.number(self.params.key_bits());
         for product in &claims.products {
             check_product(&mut transcript, product, t).await?;
@@ -431,12 +339,14 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
 
 /// Joins material, one part after the other.
 fn joined(parts: Vec<Material>) -> Material {
-    let Some(first) = parts.first() else { return Material { vectors: vec![], bits: vec![] } };
+    let Some(first) = parts.first() else { return Material::new(vec![], vec![]) };
     let vectors = (0..first.vectors.len())
         .map(|i| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>()));
     let bits = (0..first.bits.len())
         .map(|i| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>()));
-    Material { vectors: vectors.collect(), bits: bits.collect() }
+    let blocks = (0..first.blocks.len())
+        .map(|i| Wiped(Vector::concat(&parts.iter().map(|part| &*part.blocks[i]).collect::<Vec<_>>())));
+    Material::new(vectors.collect(), bits.collect()).with_blocks(blocks.collect())
 }
 
 /// Returns the approximate bytes that P2 holds of a correlation while it is dealt.
@@ -453,7 +363,7 @@ fn bytes_of(kind: &Kind) -> usize {
         Kind::BitTriple => 4 * BIT,
         Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
         Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,
-        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 6 * ELEMENT,
+        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 3 * ELEMENT,
         _ => PRODUCT + BIT,
     }
 }

@@ -26,7 +26,7 @@ use quorate_engine::{Chunks, Ctx, Error, Form, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified;
 use quorate_gadgets::{Gadgets, stream, truncate};
 use quorate_ring::meter::{Kernel, charge};
-use quorate_ring::{Ring, Vector, wipe_words};
+use quorate_ring::{Ring, Vector, Wiped, wipe_words};
 
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of};
@@ -104,7 +104,7 @@ struct Masked {
     /// r_d, over Z_2^k.
     digits: Vec<Tagged>,
     /// The keys, by group.
-    keys: Vec<Tagged>,
+    keys: Vec<Wiped<Vector>>,
 }
 
 /// Borrows of digits, the lowest first.
@@ -222,13 +222,14 @@ impl PikaMalicious {
         let len = self.shape(x).1;
         let (mut sum, mut digits, mut keys) = (x.clone(), Vec::new(), Vec::new());
         for (group, (kind, count)) in mask.kinds().into_iter().enumerate() {
-            let [places, blocks] = self.draw(ctx, kind, count * len).await?.into_vectors()?;
+            let mut drawn = self.draw(ctx, kind, count * len).await?;
+            keys.push(drawn.blocks.pop().ok_or(NO_DIGITS)?);
+            let [places] = drawn.into_vectors()?;
             for (i, Digit { first, .. }) in mask.group(group).into_iter().enumerate() {
                 let digit = stream::slice(self, &places, i * len..(i + 1) * len);
                 sum = self.add(&sum, &self.linear(&digit, &Linear::Scale(1 << first)));
                 digits.push(digit);
             }
-            keys.push(blocks);
         }
         let opened = self.open(ctx, &sum).await?.clone();
         Ok(Masked { opened, digits, keys })
@@ -260,7 +261,7 @@ impl PikaMalicious {
                 continue;
             }
             let (places, opened) = (mask.group(group), masked.opened.to_u64s());
-            let held = keys_of(*digits, self.third.pairs.me, &masked.keys[group].shared(), keys)?;
+            let held = keys_of(*digits, self.third.pairs.me, &masked.keys[group], keys)?;
             let mut sums = [(); N].map(|()| [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(keys)));
             verified::visit(&self.third.pairs.hash, held.first().ok_or(NO_DIGITS)?, |key, place, each| {
                 for (key, both) in (key..).zip(each) {

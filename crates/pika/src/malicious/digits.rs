@@ -21,17 +21,16 @@
 use quorate_authenticated::shared::Shared;
 use quorate_authenticated::{Kind, Params, Tagged};
 use quorate_crypto::Prg;
-use quorate_engine::{Form, Result};
+use quorate_engine::Result;
 use quorate_fss::verified::{self, Corrections, Keys, Shape};
 use quorate_fss::{Hash, Roots, Side};
 use quorate_ring::meter::{self, Kernel, charge};
 use quorate_ring::{Ring, Vector, Wiped, wipe_words};
 use zeroize::Zeroizing;
 
-use super::check::Transcript;
 use super::deal::{BLOCK, Batch};
-use super::kinds::{Claims, Made, combined};
 use super::summands::Summands;
+use super::transcript::Transcript;
 
 /// The largest number of bits of a place with one key.
 const ONE_KEY_BITS: u32 = 10;
@@ -71,7 +70,7 @@ impl Digits {
 
     /// Returns the kind of correlations.
     pub fn kind(self) -> Kind {
-        let blocks = self.key_bytes().div_ceil(2 * BLOCK_BYTES);
+        let blocks = self.key_bytes().div_ceil(BLOCK_BYTES).next_multiple_of(2);
         Kind::Place { place_bits: self.place_bits, bits: self.ring.bits(), choices: self.choices(), blocks }
     }
 
@@ -161,8 +160,12 @@ pub(crate) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
 }
 
 impl Batch<'_> {
-    /// Deals places; with an upper digit also random elements and the chosen ones.
-    pub(super) async fn places(&mut self, claims: &mut Claims, digits: Digits, len: usize) -> Result<Made> {
+    /// Deals places as keys. Returns also the one-hot vectors of upper digits, if there are any.
+    pub(super) async fn keys_of_places(
+        &mut self,
+        digits: Digits,
+        len: usize,
+    ) -> Result<(DealtPlaces, Option<Summands<Vector>>)> {
         let places = Wiped(self.numbers_of_dealer((Ring::of(digits.place_bits), len)));
         let mut dealt = DealtPlaces { digits, len, keys: vec![], places: None };
         for (i, shape) in digits.shapes().into_iter().enumerate() {
@@ -172,20 +175,8 @@ impl Batch<'_> {
             let digit = self.keys(shape, len, &points).await?;
             dealt.keys.push(digit);
         }
-        let mut made = Made { elements: vec![], bits: vec![], places: None };
-        if digits.has_upper() {
-            let (wide, choices) = (digits.params.shares(digits.ring), digits.choices());
-            let hot = self.upper(&dealt, &places)?;
-            let b = self.uniform::<Vector>((wide, choices * len));
-            let form = Form::Dot { outer: len, axis: choices, inner: 1 };
-            let c = self.follow((wide, len), || combined(form, &hot.total(), &b.total())).await?;
-            self.claim(claims, form, [&hot, &b, &c]).await?;
-            for share in [b, c] {
-                made.elements.push(self.element(digits.ring, share).await?);
-            }
-        }
-        made.places = Some(dealt);
-        Ok(made)
+        let hot = if digits.has_upper() { Some(self.upper(&dealt, &places)?) } else { None };
+        Ok((dealt, hot))
     }
 
     /// Deals keys at points that P2 knows, with the payload (1, alpha).
@@ -286,32 +277,32 @@ impl DealtPlaces {
     }
 
     /// Returns what a party keeps: the places, and roots and corrections of each, in blocks; P2 keeps shapes.
-    pub fn into_stock(self, deals: bool) -> Result<[Tagged; 2]> {
+    pub fn into_stock(self, deals: bool) -> Result<(Tagged, Wiped<Vector>)> {
         let Digits { params, place_bits, ring, .. } = self.digits;
         let own = Ring::of(place_bits.max(ring.bits()));
         let Kind::Place { blocks, .. } = self.digits.kind() else { return Err(NO_KEYS) };
-        let shape = |ring: Ring, len: usize| Shared { share: Vector::shape(ring, len), tag: Vector::shape(ring, len) };
         if !deals && self.places.is_none() {
             charge_copies(self.digits, self.len);
         }
         let places = match (&self.places, deals) {
             (Some(places), false) => Shared { share: places.share.clone(), tag: places.tag.clone() },
-            _ => shape(params.shares(own), self.len),
+            _ => {
+                let shape = || Vector::shape(params.shares(own), self.len);
+                Shared { share: shape(), tag: shape() }
+            }
         };
         let keys = match deals || self.places.is_none() {
-            true => shape(BLOCK, blocks * self.len),
+            true => Vector::shape(BLOCK, blocks * self.len),
             false => self.in_blocks(blocks),
         };
-        Ok([Tagged::of(own, &places), Tagged::of(Ring::of(32), &keys)])
+        Ok((Tagged::of(own, &places), Wiped(keys)))
     }
 
-    /// Returns, for each place, the roots and then the corrections of its keys, filled up to whole pairs of blocks. The
-    /// first half is stored as shares, the second as tags.
-    fn in_blocks(&self, blocks: usize) -> Shared {
-        let mut halves = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(blocks * self.len));
-        let mut one = vec![0; 2 * blocks];
-        for i in 0..self.len {
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut one);
+    /// Returns, for each place, the roots and then the corrections of its keys, filled up to `blocks` blocks.
+    fn in_blocks(&self, blocks: usize) -> Vector {
+        let mut all = quorate_ring::memory::zeros::<u128>(blocks * self.len);
+        for (i, one) in all.chunks_exact_mut(blocks).enumerate() {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(one);
             let mut at = 0;
             let mut put = |part: &[u8]| {
                 bytes[at..at + part.len()].copy_from_slice(part);
@@ -322,15 +313,10 @@ impl DealtPlaces {
                 let each = digit.shape.key_bytes();
                 put(&digit.corrections[i * each..(i + 1) * each]);
             }
-            let (first, second) = one.split_at(blocks);
-            halves[0][i * blocks..(i + 1) * blocks].copy_from_slice(first);
-            halves[1][i * blocks..(i + 1) * blocks].copy_from_slice(second);
         }
-        let vectors = halves.each_ref().map(|half| Vector::from_u128s(BLOCK, half));
-        halves.iter_mut().for_each(|half| wipe_words(half));
-        wipe_words(&mut one);
-        let [share, tag] = vectors;
-        Shared { share, tag }
+        let vector = Vector::from_u128s(BLOCK, &all);
+        wipe_words(&mut all);
+        vector
     }
 }
 
@@ -340,17 +326,12 @@ pub(super) fn charge_copies(digits: Digits, len: usize) {
 }
 
 /// Returns the keys of places that are stored in blocks, those of the lower digit first.
-pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
-    let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
-    let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
+pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Vector, len: usize) -> Result<Vec<Keys>> {
+    let (shapes, each) = (digits.shapes(), blocks.len() / len.max(1));
     // The capacity for all roots is reserved: a reallocation would leave copies behind.
     let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (Vec::with_capacity(len), vec![])).collect();
-    let mut one = vec![0; 2 * each];
-    for i in 0..len {
-        for (to, half) in one.chunks_exact_mut(each.max(1)).zip(halves) {
-            to.copy_from_slice(&half[i * each..(i + 1) * each]);
-        }
-        let bytes: &[u8] = bytemuck::cast_slice(&one);
+    for one in blocks.wide_words().chunks_exact(each.max(1)) {
+        let bytes: &[u8] = bytemuck::cast_slice(one);
         let mut at = shapes.len() * BLOCK_BYTES;
         for (k, ((roots, corrections), shape)) in parts.iter_mut().zip(&shapes).enumerate() {
             roots.push(one[k]);
@@ -358,7 +339,6 @@ pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) ->
             at += shape.key_bytes();
         }
     }
-    wipe_words(&mut one);
     shapes
         .iter()
         .zip(&mut parts)

@@ -63,7 +63,7 @@ pub(crate) struct DealtBits {
 pub(crate) struct Made {
     pub elements: Vec<Element>,
     pub bits: Vec<DealtBits>,
-    /// Places; their shares come first and their keys last.
+    /// Places; their shares come first.
     pub places: Option<DealtPlaces>,
 }
 
@@ -108,12 +108,13 @@ impl Made {
             SharedBits::macs(kept)
         };
         let mut vectors: Vec<Tagged> = self.elements.iter().map(element).collect();
+        let mut blocks = vec![];
         if let Some(places) = self.places {
-            let [places, keys] = places.into_stock(deals)?;
+            let (places, keys) = places.into_stock(deals)?;
             vectors.insert(0, places);
-            vectors.push(keys);
+            blocks.push(keys);
         }
-        Ok(Material { vectors, bits: self.bits.iter().map(bits).collect() })
+        Ok(Material::new(vectors, self.bits.iter().map(bits).collect()).with_blocks(blocks))
     }
 }
 
@@ -264,6 +265,23 @@ impl Batch<'_> {
         Ok(Made { elements, bits, places: None })
     }
 
+    /// Deals places; with an upper digit also random elements and the chosen ones.
+    async fn places(&mut self, claims: &mut Claims, digits: Digits, ring: Ring, len: usize) -> Result<Made> {
+        let (places, hot) = self.keys_of_places(digits, len).await?;
+        let mut elements = Vec::new();
+        if let Some(hot) = hot {
+            let (wide, choices) = (self.third.params.shares(ring), digits.choices());
+            let b = self.uniform::<Vector>((wide, choices * len));
+            let form = Form::Dot { outer: len, axis: choices, inner: 1 };
+            let c = self.follow((wide, len), || combined(form, &hot.total(), &b.total())).await?;
+            self.claim(claims, form, [&hot, &b, &c]).await?;
+            for share in [b, c] {
+                elements.push(self.element(ring, share).await?);
+            }
+        }
+        Ok(Made { elements, bits: vec![], places: Some(places) })
+    }
+
     /// Deals `len` correlations of a kind.
     pub async fn make(&mut self, claims: &mut Claims, kind: &Kind, len: usize) -> Result<Made> {
         let wide = |params: Params, bits: u32| params.shares(Ring::of(bits));
@@ -331,9 +349,9 @@ impl Batch<'_> {
                 elements.push(self.element(Ring::of(cut + 1), top).await?);
                 Ok(Made::of(elements))
             }
-            Kind::Place { .. } => {
+            Kind::Place { bits, .. } => {
                 let digits = Digits::of(params, kind).ok_or(NO_PLACES)?;
-                self.places(claims, digits, len).await
+                self.places(claims, digits, Ring::of(bits), len).await
             }
             Kind::OneSided { .. }
             | Kind::KnownMatrices { .. }

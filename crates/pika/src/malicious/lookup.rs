@@ -16,12 +16,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::{SharedBits, Tagged};
+use quorate_authenticated::{Material, SharedBits, Tagged};
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified::{Windows, charge_windows};
 use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::{Functions, stream};
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Ring, Vector, Wiped};
 
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of, values};
@@ -75,7 +75,7 @@ impl PikaMalicious {
             let len = range.len();
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range), table).await?;
             let drawn = self.draw(&ctx, digits.kind(), len).await?;
-            let (r, elements, blocks) = parts(drawn.vectors)?;
+            let (r, elements, blocks) = parts(drawn)?;
             let r = self.linear(&r, &Linear::Reduce(Ring::of(n)));
             let opened = self.open(&ctx, &self.add(&place, &r)).await?;
             let (sums, hot) = self.sums(digits, ring, windows.as_ref(), (&opened, &blocks))?;
@@ -94,7 +94,7 @@ impl PikaMalicious {
         digits: Digits,
         ring: Ring,
         windows: Option<&Arc<Windows>>,
-        (opened, blocks): (&Vector, &Tagged),
+        (opened, blocks): (&Vector, &Vector),
     ) -> Result<(Tagged, Tagged)> {
         let (len, choices) = (opened.len(), digits.choices());
         let wide = self.third.params.shares(ring);
@@ -111,8 +111,8 @@ impl PikaMalicious {
             return Ok((shape(choices.max(1)), shape(choices)));
         };
         let hash = &self.third.pairs.hash;
-        let keys = keys_of(digits, self.third.pairs.me, &blocks.shared(), len)?;
-        let reduced = |[share, tag]: [quorate_ring::Wiped<Vector>; 2]| {
+        let keys = keys_of(digits, self.third.pairs.me, blocks, len)?;
+        let reduced = |[share, tag]: [Wiped<Vector>; 2]| {
             let reduce = |x: &Vector| Linear::Reduce(wide).apply(x);
             Tagged::of(ring, &Shared { share: reduce(&share), tag: reduce(&tag) })
         };
@@ -130,9 +130,10 @@ fn windows_bits(digits: Digits) -> u32 {
 }
 
 /// Returns the place, b and c if there are any, and the keys.
-fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagged)> {
+fn parts(material: Material) -> Result<(Tagged, Option<[Tagged; 2]>, Wiped<Vector>)> {
     const MISSING: quorate_engine::Error = quorate_engine::Error::Bug { what: "a stock of places lacks a part" };
-    let blocks = vectors.pop().ok_or(MISSING)?;
+    let Material { vectors, mut blocks, .. } = material;
+    let blocks = blocks.pop().ok_or(MISSING)?;
     let mut vectors = vectors.into_iter();
     let place = vectors.next().ok_or(MISSING)?;
     let elements: Vec<Tagged> = vectors.collect();

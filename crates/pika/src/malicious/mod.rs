@@ -15,7 +15,7 @@
 //! | deal | `deal` | 1 | P2 sends P1 its summands of values that follow, and each the keys of the other's bits |
 //! | toss | `check` | 3 | P0 and P1, once both have all of it; both send P2 the coins |
 //! | open | `check` | 1 | P2 sends both the opened combinations of the dealt values |
-//! | compare | `check` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
+//! | compare | `transcript` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
 //!
 //! Signs, equality and truncation are computed from one-hot digits of masks (`comparison`), look-ups from those of
 //! places (`lookup`). Inputs, openings and results of P2: `third` of [`quorate_authenticated`].
@@ -30,6 +30,7 @@ mod family;
 mod kinds;
 mod lookup;
 mod summands;
+mod transcript;
 
 use std::rc::Rc;
 

@@ -1,0 +1,80 @@
+//! The clock of correlations that are made while the online phase is under way.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::time::Instant;
+
+use quorate_ring::meter::{Effort, charged};
+
+use crate::clock::own_seconds;
+use crate::counting::Counting;
+
+/// The time and work that making correlations took within the online phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Making {
+    /// Wall-clock seconds in which at least one draw was waiting for its correlations to be made.
+    pub seconds: f64,
+    /// Seconds for which the thread had a core for it.
+    pub own_seconds: f64,
+    /// Local work, by kernel.
+    pub work: Effort,
+}
+
+/// The clock of correlations that are being made, and the totals so far.
+#[derive(Default)]
+pub(crate) struct MakingClock {
+    draws: Cell<usize>,
+    since: Cell<Option<Instant>>,
+    total: Cell<Making>,
+}
+
+impl MakingClock {
+    /// Returns the totals since the last call.
+    pub fn take(&self) -> Making {
+        self.total.take()
+    }
+
+    /// Awaits `work`, which makes correlations, and adds what it takes to the totals. Its local work is that of equal
+    /// chunks, as `counting` says.
+    pub async fn timed<T>(&self, counting: &Counting, work: impl Future<Output = T>) -> T {
+        let _draw = Draw::begin(self);
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            let (own, tally) = (own_seconds(), charged());
+            let polled = work.as_mut().poll(context);
+            let mut total = self.total.get();
+            total.own_seconds += own_seconds() - own;
+            total.work += (charged() - tally).times(counting.times());
+            self.total.set(total);
+            polled
+        })
+        .await
+    }
+}
+
+/// One draw under way. The clock stops when the last one is dropped, for instance when a run is given up.
+struct Draw<'c>(&'c MakingClock);
+
+impl<'c> Draw<'c> {
+    fn begin(clock: &'c MakingClock) -> Self {
+        if clock.draws.replace(clock.draws.get() + 1) == 0 {
+            clock.since.set(Some(Instant::now()));
+        }
+        Draw(clock)
+    }
+}
+
+impl Drop for Draw<'_> {
+    fn drop(&mut self) {
+        let clock = self.0;
+        clock.draws.set(clock.draws.get() - 1);
+        if clock.draws.get() == 0
+            && let Some(since) = clock.since.take()
+        {
+            let mut total = clock.total.get();
+            total.seconds += since.elapsed().as_secs_f64();
+            clock.total.set(total);
+        }
+    }
+}
