@@ -12,7 +12,7 @@ use crate::dealer::Dealer;
 use crate::keys::Keys;
 use crate::params::{DIGIT_BITS, Params};
 use crate::party::Spdz2k;
-use crate::provenproduct::own_triples;
+use crate::provenproduct::{own_matrix_triples, own_triples};
 use crate::triple::Triples;
 use crate::{matrix, onesided, triples};
 
@@ -83,6 +83,20 @@ impl Keys<'_> {
     /// Those of [`Keys::triples`].
     pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
         own_triples(self.voles(), ctx, owner, ring, len).await
+    }
+
+    /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
+    ///
+    /// # Errors
+    /// Those of [`Keys::triples`].
+    pub async fn own_matrix_triples(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        ring: Ring,
+        shape: (Dims, usize),
+    ) -> Result<Triples> {
+        own_matrix_triples(self.voles(), ctx, owner, ring, shape).await
     }
 }
 
