@@ -242,7 +242,7 @@ impl<'k> Voles<'k> {
         };
         let length = |peer| own.iter().map(|vector| bytes(vector, peer)).sum::<usize>();
         let lengths: Vec<(usize, usize)> = peers.iter().map(|&peer| (peer, length(peer))).collect();
-        let told = self.tell_each(ctx, &messages, &lengths).await?;
+        let told = tell_each(self.keys, ctx, &messages, &lengths).await?;
         for (&peer, told) in peers.iter().zip(&told) {
             let mut rest = &told[..];
             for ((vector, made), &instance) in own.iter().zip(&mut pending).zip(&instances) {
@@ -256,21 +256,6 @@ impl<'k> Voles<'k> {
             }
         }
         Ok(pending)
-    }
-
-    /// Sends each peer a message, and receives one of the given length from each. Empty messages are not sent.
-    pub async fn tell_each(&self, ctx: &Ctx, messages: &[Vec<u8>], lengths: &[(usize, usize)]) -> Result<Vec<Vec<u8>>> {
-        self.keys.in_use()?;
-        let each = lengths.iter().map(|(peer, _)| *peer).zip(messages);
-        let outgoing: Vec<_> =
-            each.map(|(peer, message)| (peer, &message[..])).filter(|(_, m)| !m.is_empty()).collect();
-        let incoming: Vec<_> = lengths.iter().copied().filter(|(_, length)| *length > 0).collect();
-        let mut told = ctx.exchange_bytes(&outgoing, &incoming).await?.into_iter();
-        let received = |&(_, length): &(usize, usize)| match length {
-            0 => Ok(vec![]),
-            _ => told.next().ok_or(SHORT),
-        };
-        lengths.iter().map(received).collect()
     }
 
     /// Runs steps 2 to 4.
@@ -297,7 +282,7 @@ impl<'k> Voles<'k> {
         };
         let lengths: Vec<_> = peers.iter().map(|&peer| (peer, if is_owner(peer) { HASH_BYTES } else { 0 })).collect();
         let all = async |ctx: Ctx| ctx.broadcast(Some(&self.keys.session), &to_all).await;
-        let (said, told) = ctx.join(all, async |ctx: Ctx| self.tell_each(&ctx, &to_each, &lengths).await).await?;
+        let (said, told) = ctx.join(all, async |ctx: Ctx| tell_each(self.keys, &ctx, &to_each, &lengths).await).await?;
 
         let mut holds = true;
         for (i, (&peer, told)) in peers.iter().zip(&told).enumerate().filter(|(_, (peer, _))| is_owner(**peer)) {
@@ -335,6 +320,25 @@ impl<'k> Voles<'k> {
         by_owner.sort_by_key(|(owner, _)| *owner);
         by_owner.into_iter().map(|(_, shared)| shared).collect()
     }
+}
+
+/// Sends each peer a message, and receives one of the given length from each. Empty messages are not sent.
+pub(crate) async fn tell_each(
+    keys: &Keys,
+    ctx: &Ctx,
+    messages: &[Vec<u8>],
+    lengths: &[(usize, usize)],
+) -> Result<Vec<Vec<u8>>> {
+    keys.in_use()?;
+    let each = lengths.iter().map(|(peer, _)| *peer).zip(messages);
+    let outgoing: Vec<_> = each.map(|(peer, message)| (peer, &message[..])).filter(|(_, m)| !m.is_empty()).collect();
+    let incoming: Vec<_> = lengths.iter().copied().filter(|(_, length)| *length > 0).collect();
+    let mut told = ctx.exchange_bytes(&outgoing, &incoming).await?.into_iter();
+    let received = |&(_, length): &(usize, usize)| match length {
+        0 => Ok(vec![]),
+        _ => told.next().ok_or(SHORT),
+    };
+    lengths.iter().map(received).collect()
 }
 
 #[cfg(test)]

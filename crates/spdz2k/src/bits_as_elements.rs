@@ -118,7 +118,7 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let work = async |ctx: &Ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
-                let maker = Maker::new(&s.online, &s.protocols.transfers);
+                let maker = Maker::new(&s.online, &s.protocols.transfers)?;
                 for _ in 0..TIMES {
                     let zeros = maker.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?.remove(0);
                     elements_of(maker, ctx, &zeros).await?;

@@ -170,7 +170,7 @@ mod tests {
         {
             let make = async |ctx: &Ctx| {
                 let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
-                let (maker, ahead) = (Maker::new(&s.online, &s.protocols.transfers), &s.protocols.ahead);
+                let (maker, ahead) = (Maker::new(&s.online, &s.protocols.transfers)?, &s.protocols.ahead);
                 let triples = BitTriples { maker, ahead };
                 let draw = async || {
                     for len in drawn {

@@ -30,15 +30,15 @@ impl Division<'_> {
         Wiped(negated(v).convert(Ring::of(self.inner_bits())))
     }
 
-    /// Returns the rest of -v, divided by 2^sg'; the part of P_j is its negative.
-    pub fn rest(&self, v: &Vector, quotients: Ring) -> Wiped<Vector> {
-        let mut rest = negated(v);
-        rest.shr_logical(self.inner_bits());
-        Wiped(rest.convert(quotients))
+    /// Returns -v modulo 2^W, divided by 2^sg' and rounded down; the part of P_j is its negative.
+    pub fn quotient(&self, v: &Vector, quotients: Ring) -> Wiped<Vector> {
+        let mut quotient = negated(v);
+        quotient.shr_logical(self.inner_bits());
+        Wiped(quotient.convert(quotients))
     }
 
     /// Returns the part of P_i, of all peers together, divided by 2^sg'. The run ends if 2^sg' does not divide it.
-    pub fn exact(&self, ctx: &Ctx, mut part: Wiped<Vector>, quotients: Ring) -> Result<Wiped<Vector>> {
+    pub fn exact_quotient(&self, ctx: &Ctx, mut part: Wiped<Vector>, quotients: Ring) -> Result<Wiped<Vector>> {
         let inner = self.inner_bits();
         let divides = is_zero(&Wiped(part.convert(Ring::of(inner))));
         if !ctx.is_dry() && !divides {
@@ -65,19 +65,19 @@ impl Division<'_> {
 
     /// Runs the last check: 2^sg' c + beta a - c~ is 0 modulo 2^W.
     pub async fn check(&self, ctx: &Ctx, values: Ring, [a, c, divided]: [&Shared; 3], betas: &Vector) -> Result<()> {
-        let rest = divided.raised(a.share.ring(), self.inner_bits()).plus(&a.times(betas)).minus(c);
-        let opened = self.words.open(ctx, &self.words.keys.twisted_share(Twist::Rest, rest)).await?;
+        let zero = divided.raised(a.share.ring(), self.inner_bits()).plus(&a.times(betas)).minus(c);
+        let opened = self.words.open(ctx, &self.words.keys.twisted_share(Twist::Rest, zero)).await?;
         self.words.check(ctx, &[&opened], DIVIDED).await?;
         zero_below(ctx, &opened, values, DIVIDED)
     }
 }
 
 /// Returns w - a beta - R: the part of P_i towards one peer before the division.
-pub(crate) fn before_division(w: &Vector, a: &Vector, (beta, rest): (&Vector, &Vector)) -> Wiped<Vector> {
+pub(crate) fn before_division(w: &Vector, a: &Vector, (beta, remainder): (&Vector, &Vector)) -> Wiped<Vector> {
     let values = w.ring();
     let mut known = Wiped(Linear::Reduce(values).apply(beta));
     known.mul_assign(a);
-    known.add_assign(&rest.convert(values));
+    known.add_assign(&remainder.convert(values));
     known.rsub_assign(w);
     known
 }
@@ -111,18 +111,18 @@ mod tests {
     /// The run ends unless what is left of a product is a multiple of 2^sg': nothing is rounded.
     #[test]
     fn only_multiples_are_divided() {
-        let divide = |rest: u128| {
+        let divide = |remainder: u128| {
             async move |ctx: &Ctx, keys: &Keys, _: Vec<Shared>| {
                 let part =
-                    Vector::from_u128s(keys.params.values(Ring::of(4)), &[(5 << keys.params.inner_bits()) + rest]);
-                let quotient = keys.division().exact(ctx, Wiped(part), Ring::of(31))?;
+                    Vector::from_u128s(keys.params.values(Ring::of(4)), &[(5 << keys.params.inner_bits()) + remainder]);
+                let quotient = keys.division().exact_quotient(ctx, Wiped(part), Ring::of(31))?;
                 assert_eq!(quotient.to_u64s(), [5]);
                 Ok(())
             }
         };
         assert!(ends(|_| 3, None, divide(0)).iter().all(Result::is_ok));
-        for rest in [1, 1 << 26] {
-            is_found(&ends(|_| 3, None, divide(rest)), DIVIDED);
+        for remainder in [1, 1 << 26] {
+            is_found(&ends(|_| 3, None, divide(remainder)), DIVIDED);
         }
     }
 }

@@ -3,36 +3,36 @@
 //! Each draw is a use of its lane's randomness, from the seed of the party's own randomness. So all parties must draw
 //! alike, whether they keep the result or not.
 
-use quorate_crypto::Seed;
+use quorate_authenticated::keys::Keys;
 use quorate_engine::{Ctx, Randomness};
 use quorate_ring::{Module, Ring, Vector, Wiped};
 
 /// Draws uniform elements that this party alone knows.
-pub(crate) fn own(ctx: &Ctx, private: &Seed, shape: (Ring, usize)) -> Wiped<Vector> {
-    drawn(private, &ctx.randomness(), shape)
+pub(crate) fn own(ctx: &Ctx, keys: &Keys, shape: (Ring, usize)) -> Wiped<Vector> {
+    drawn(keys, &ctx.randomness(), shape)
 }
 
 /// Draws uniform elements if this party is to have some. All parties must call it alike: each call is a use of the
 /// lane's randomness.
-pub(crate) fn own_if(ctx: &Ctx, private: &Seed, here: bool, shape: (Ring, usize)) -> Option<Wiped<Vector>> {
+pub(crate) fn own_if(ctx: &Ctx, keys: &Keys, here: bool, shape: (Ring, usize)) -> Option<Wiped<Vector>> {
     let coins = ctx.randomness();
-    here.then(|| drawn(private, &coins, shape))
+    here.then(|| drawn(keys, &coins, shape))
 }
 
-fn drawn(private: &Seed, coins: &Randomness, shape: (Ring, usize)) -> Wiped<Vector> {
-    let mut drawn = Wiped(coins.stream(private).draw::<Vector>(shape));
+fn drawn(keys: &Keys, coins: &Randomness, shape: (Ring, usize)) -> Wiped<Vector> {
+    let mut drawn = Wiped(coins.stream(&keys.private).draw::<Vector>(shape));
     Module::reduce(&mut *drawn);
     drawn
 }
 
 /// Returns the lift of a value, over Z_2^V: random bits are put above the bits of its ring.
-pub(crate) fn lifted(ctx: &Ctx, private: &Seed, value: &Vector, words: Ring) -> Wiped<Vector> {
-    below(own(ctx, private, (words, value.len())), value)
+pub(crate) fn lifted(ctx: &Ctx, keys: &Keys, value: &Vector, words: Ring) -> Wiped<Vector> {
+    below(own(ctx, keys, (words, value.len())), value)
 }
 
 /// Returns the lift of a value if this party has one. All parties must call it alike.
-pub(crate) fn lifted_if(ctx: &Ctx, private: &Seed, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
-    let above = own_if(ctx, private, value.is_some(), (words, value.map_or(0, Vector::len)));
+pub(crate) fn lifted_if(ctx: &Ctx, keys: &Keys, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
+    let above = own_if(ctx, keys, value.is_some(), (words, value.map_or(0, Vector::len)));
     above.zip(value).map(|(above, value)| below(above, value))
 }
 

@@ -30,7 +30,7 @@ use quorate_ring::{Ring, Vector};
 use crate::bits_as_elements::{bits_below_masks, macs_of};
 use crate::bittriple::BitTriples;
 use crate::maker::Maker;
-use crate::numbers::{Batch, Own, Wanted};
+use crate::numbers::{Batch, OwnNumbers, Wanted};
 use crate::proved::own_bits;
 use crate::random_bits;
 use crate::short_numbers::chosen_parts;
@@ -67,7 +67,7 @@ impl Adder<'_> {
             vec![self.maker.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
             vec![self.maker.blank_bits(ctx.is_dry(), (width as usize, 0))],
         )];
-        for batch in wanted.batches(self.maker.keys.transfers, len) {
+        for batch in self.batches(wanted, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.maker.check_made(ctx).await?;
             parts.push(Material::new([value].into_iter().chain(part).collect(), vec![bits]));
@@ -82,7 +82,7 @@ impl Adder<'_> {
         let blank = |rows: usize| self.maker.blank_bits(dry, (rows, 0));
         let vectors = vec![self.maker.blank(dry, (ring, 0))];
         let mut parts = vec![Material::new(vectors, vec![blank(k as usize), blank(pairs)])];
-        for batch in wanted.batches(self.maker.keys.transfers, len) {
+        for batch in self.batches(wanted, len) {
             let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.maker.check_made(ctx).await?;
             parts.push(Material::new(vec![value], [bits].into_iter().chain(products).collect()));
@@ -96,7 +96,7 @@ impl Adder<'_> {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.maker.blank(ctx.is_dry(), (ring, 0));
         let mut parts = vec![Material::of_vectors(vec![blank(ring), blank(ring), blank(top_ring)])];
-        for batch in wanted.batches(self.maker.keys.transfers, len) {
+        for batch in self.batches(wanted, len) {
             let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
             self.maker.check_made(ctx).await?;
@@ -105,13 +105,18 @@ impl Adder<'_> {
         Ok(joined(&parts))
     }
 
+    /// Returns the batches of a demand under this session's parameters.
+    fn batches(&self, wanted: Wanted, len: usize) -> impl Iterator<Item = Batch> {
+        wanted.batches((self.maker.keys.params, self.maker.keys.transfers.digits), len)
+    }
+
     /// Runs all steps but the check.
     async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, Batch { lanes, chosen }: Batch) -> Result<Summed> {
         let own = match chosen {
             Some(sizes) => chosen_parts(self.maker, ctx, wanted, sizes).await?,
             None => self.proven_numbers(ctx, wanted, lanes).await?,
         };
-        let all = |of: fn(&Own) -> Option<&Tagged>| {
+        let all = |of: fn(&OwnNumbers) -> Option<&Tagged>| {
             let mut all = own.iter().filter_map(of);
             let first = all.next().cloned();
             first.map(|first| all.fold(first, |sum, own| sum.zip(own, Vector::add_assign)))
@@ -133,7 +138,7 @@ impl Adder<'_> {
     }
 
     /// Step 1: makes proven numbers, by owner.
-    async fn proven_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Vec<Own>> {
+    async fn proven_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Vec<OwnNumbers>> {
         let &Wanted { width, ring, part, .. } = wanted;
         let own = own_bits(self.maker.keys.voles(), ctx, ring, width as usize * lanes).await?;
         let numbers = self.bits_by_owner(ctx, &own, (width as usize, lanes)).await?;
@@ -143,7 +148,7 @@ impl Adder<'_> {
         };
         let number = |(own, bits): (&Shared, SharedBits)| {
             let own = Tagged::of(ring, own);
-            Own { value: weighed(&own, [0, width]), part: part.map(|part| weighed(&own, part)), bits }
+            OwnNumbers { value: weighed(&own, [0, width]), part: part.map(|part| weighed(&own, part)), bits }
         };
         Ok(own.iter().zip(numbers).map(number).collect())
     }

@@ -124,8 +124,8 @@ impl Factor {
     /// Draws factors, with beta over Z_2^V, if this party is to have some.
     pub fn own(ctx: &Ctx, keys: Keys<'_>, here: bool, (ring, len): (Ring, usize)) -> Option<Factor> {
         let (inner, words) = (keys.params.inner_bits(), keys.params.words(ring));
-        let beta = own_if(ctx, &keys.private, here, (Ring::of(inner), len));
-        let b = own_if(ctx, &keys.private, here, (Ring::of(words.bits() - inner), len));
+        let beta = own_if(ctx, &keys, here, (Ring::of(inner), len));
+        let b = own_if(ctx, &keys, here, (Ring::of(words.bits() - inner), len));
         Some(Factor { beta: Wiped(beta?.convert(words)), b: b? })
     }
 

@@ -128,9 +128,14 @@ impl Transfers {
     }
 
     /// Returns them with the keys under which they are.
-    pub fn under<'k>(&'k self, online: &'k Online) -> Keys<'k> {
-        debug_assert_eq!(online.params, self.params.online(), "keys of other parameters");
-        Keys { online, transfers: self, params: self.params }
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for keys of other parameters: some steps read those of the keys, others those of the transfers.
+    pub fn under<'k>(&'k self, online: &'k Online) -> Result<Keys<'k>> {
+        match online.params == self.params.online() {
+            true => Ok(Keys { online, transfers: self, params: self.params }),
+            false => Err(OTHER_PARAMS),
+        }
     }
 }
 
@@ -194,6 +199,7 @@ async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
     Ok(seeds)
 }
 
+const OTHER_PARAMS: Error = Error::Bug { what: "keys and transfers of different parameters" };
 const SHORT: Error = Error::Bug { what: "a seed of a wrong length" };
 
 /// Refuses fewer than two parties, and a party that does not exist.
@@ -207,4 +213,19 @@ fn check_parties(parties: usize) -> Result<()> {
         return Err(Misuse::Parties { protocol: "spdz2k", takes: "2 or more", parties }.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The widths of openings follow the keys, those of transfers follow the transfers.
+    #[test]
+    fn keys_of_other_parameters_are_refused() {
+        let (usual, short) = (Params::default(), Params::new(32, true).unwrap());
+        let (keys, transfers) = Transfers::dry(2, 0, usual).unwrap();
+        assert!(transfers.under(&keys).is_ok());
+        let (_, others) = Transfers::dry(2, 0, short).unwrap();
+        assert_eq!(others.under(&keys).map(drop), Err(OTHER_PARAMS));
+    }
 }

@@ -34,6 +34,7 @@ use crate::coins::Coins;
 use crate::draws::{lifted, own};
 use crate::keys::Keys;
 use crate::params::Params;
+use crate::sacrifice::TriplesClaim;
 use crate::transfers::{Multiplier, sums_like};
 use crate::triple::Triples;
 
@@ -48,7 +49,7 @@ struct Amplified {
 }
 
 /// a, b, c, ahat, ch.
-type Authenticated = [Shared; 5];
+type SharedParts = [Shared; 5];
 
 impl Params {
     /// Returns tau.
@@ -60,11 +61,12 @@ impl Params {
 /// Makes triples over Z_2^k of which b may leak.
 pub(crate) async fn make(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
     let shares = keys.params.shares(ring);
-    let b = own(ctx, &keys.private, (shares, len));
+    let b = own(ctx, &keys, (shares, len));
     let made = amplified(keys, ctx, ring, &b).await?;
     let [a, b, c, a_hat, c_hat] = authenticated(keys, ctx, keys.params.words(ring), &made, &b).await?;
-    let challenge = keys.sacrifice().challenge(ctx, keys.params.key_bits(), [&a, &a_hat]).await?;
-    keys.sacrifice().answer(ctx, (shares, 0), &challenge, [&c, &c_hat, &b]).await?;
+    let claim = TriplesClaim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &b };
+    let challenge = keys.sacrifice().challenge(ctx, keys.params.key_bits(), &claim).await?;
+    keys.sacrifice().answer(ctx, (shares, 0), &challenge, &claim).await?;
     Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
 }
 
@@ -91,11 +93,11 @@ async fn amplified(keys: Keys<'_>, ctx: &Ctx, ring: Ring, b: &Vector) -> Result<
 }
 
 /// Runs step 3.
-async fn authenticated(keys: Keys<'_>, ctx: &Ctx, words: Ring, made: &Amplified, b: &Vector) -> Result<Authenticated> {
+async fn authenticated(keys: Keys<'_>, ctx: &Ctx, words: Ring, made: &Amplified, b: &Vector) -> Result<SharedParts> {
     let [a, a_hat] = &made.a;
     let [c, c_hat] = &made.c;
     let [a, b, c] = [&**a, b, &**c].map(|value| Wiped(value.convert(words)));
-    let [a_hat, c_hat] = [a_hat, c_hat].map(|value| lifted(ctx, &keys.private, value, words));
+    let [a_hat, c_hat] = [a_hat, c_hat].map(|value| lifted(ctx, &keys, value, words));
     keys.voles().authenticate_sums(ctx, [a, b, c, a_hat, c_hat]).await
 }
 
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
     use crate::bucket_triple::combined;
     use crate::party::Spdz2k;
-    use crate::sacrifice::rest;
+    use crate::sacrifice::zero_of;
     use quorate_adversary::{By, Twist};
 
     const K: u32 = 4;
@@ -147,7 +149,7 @@ mod tests {
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
                 let keys = s.keys();
-                let b = own(ctx, &keys.private, (params.shares(ring), len));
+                let b = own(ctx, &keys, (params.shares(ring), len));
                 if ctx.me() == 1 {
                     lie(keys);
                 }
@@ -156,11 +158,12 @@ mod tests {
                     change(&mut made);
                 }
                 let [a, b, c, a_hat, c_hat] = authenticated(keys, ctx, params.words(ring), &made, &b).await?;
-                let challenge = keys.sacrifice().challenge(ctx, S, [&a, &a_hat]).await?;
-                let rest = keys.words().commit_and_open(ctx, &rest(&challenge, [&c, &c_hat, &b])).await?;
-                keys.words().check(ctx, &[&rest], "a test").await?;
+                let claim = TriplesClaim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &b };
+                let challenge = keys.sacrifice().challenge(ctx, S, &claim).await?;
+                let zero = keys.words().commit_and_open(ctx, &zero_of(&challenge, &claim)).await?;
+                keys.words().check(ctx, &[&zero], "a test").await?;
                 let shares = params.shares(ring);
-                let passes: Vec<bool> = rest.value.convert(shares).to_u64s().iter().map(|&rest| rest == 0).collect();
+                let passes: Vec<bool> = zero.value.convert(shares).to_u64s().iter().map(|&zero| zero == 0).collect();
                 let kept: Vec<u32> = (0..).zip(&passes).filter(|(_, passes)| **passes).map(|(i, _)| i).collect();
                 let triples = Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) };
                 let kept = triples.map(|shared| shared.map(|vector| vector.gather(&kept)));
@@ -169,7 +172,7 @@ mod tests {
                     _ => combined(keys.words(), ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
                 };
                 let share = |triples: &Triples| [&triples.a, &triples.b, &triples.c].map(|part| part.share.clone());
-                let mut above = lifted(ctx, &keys.private, &Vector::zeros(shares, len), params.words(ring));
+                let mut above = lifted(ctx, &keys, &Vector::zeros(shares, len), params.words(ring));
                 assert!(above.convert(shares).to_u64s().iter().all(|&low| low == 0));
                 above.shr_logical(shares.bits());
                 Ok::<_, Error>((passes, above.to_u64s(), share(&triples), share(&made)))

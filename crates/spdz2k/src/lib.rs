@@ -7,10 +7,14 @@
 //! |---|---|---|---|
 //! | what a session starts from | `keys` | 4; 5 if n > 2 | |
 //! | correlations, by a party that makes them | `make`, `maker` | offline | |
+//! | uniform elements that one party knows, random bits above a value | `draws` | local | |
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `word_openings` | 5 | |
 //! | multiplication triples, in the form that is chosen | `triples` | | |
-//! | multiplication triples | `triple`, of `factors`, `sacrifice`, `division` | 37 | |
+//! | multiplication triples | `triple` | 37 | |
+//! | products of one party's factors with another's bits, of which triples are made | `factors` | 4 | |
+//! | the sacrifice of triples | `sacrifice` | 13; 14 if n > 2 | |
+//! | the division of triples by 2^sg' | `division` | | |
 //! | one-sided triples | `onesided` | 37 | |
 //! | matrix triples of two parties, experimental | `matrix` | 28 | |
 //! | triples that one party knows | `provenproduct` | 7 | |

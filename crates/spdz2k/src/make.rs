@@ -30,7 +30,9 @@ use crate::bittriple::{self, Ahead, BitTriples};
 use crate::edabit::Adder;
 use crate::keys::Transfers;
 use crate::maker::Maker;
+use crate::matrix;
 use crate::numbers::bit_triples_of;
+use crate::provenproduct::{own_matrix_triples, own_triples};
 use crate::random_bits;
 
 /// The protocols that make correlations among all parties, at one party.
@@ -56,11 +58,11 @@ impl Source for All {
         ctx: &'a Ctx,
         kinds: &'a [(Kind, usize)],
     ) -> Local<'a, Vec<Material>> {
-        Box::pin(async move { Making::new(party, &self.0).make_each(ctx, kinds).await })
+        Box::pin(async move { Making::new(party, &self.0)?.make_each(ctx, kinds).await })
     }
 
     fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
-        Box::pin(async move { Making::new(party, &self.0).make_together(ctx, kind, len).await })
+        Box::pin(async move { Making::new(party, &self.0)?.make_together(ctx, kind, len).await })
     }
 
     fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
@@ -76,9 +78,9 @@ struct Making<'m> {
 }
 
 impl<'m> Making<'m> {
-    fn new(online: &'m Authenticated, protocols: &'m Protocols) -> Making<'m> {
-        let maker = Maker::new(online, &protocols.transfers);
-        Making { maker, triples: BitTriples { maker, ahead: &protocols.ahead } }
+    fn new(online: &'m Authenticated, protocols: &'m Protocols) -> Result<Making<'m>> {
+        let maker = Maker::new(online, &protocols.transfers)?;
+        Ok(Making { maker, triples: BitTriples { maker, ahead: &protocols.ahead } })
     }
 
     /// Makes one kind after the other: at most one check is under way at a time.
@@ -126,15 +128,15 @@ impl<'m> Making<'m> {
                 Material::of_vectors(maker.one_sided_triples(ctx, [left, right], (Ring::of(bits), len)).await?.into())
             }
             Kind::KnownMatrices { left, right, bits, m, k, n } => {
-                let made = maker.keys.matrix_triples(ctx, [left, right], Ring::of(bits), ((m, k, n), len)).await?;
+                let made = matrix::make(maker.keys, ctx, [left, right], Ring::of(bits), ((m, k, n), len)).await?;
                 Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::OwnedMatrices { owner, bits, m, k, n } => {
-                let made = maker.keys.own_matrix_triples(ctx, owner, Ring::of(bits), ((m, k, n), len)).await?;
+                let made = own_matrix_triples(maker.keys.voles(), ctx, owner, Ring::of(bits), ((m, k, n), len)).await?;
                 Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::Owned { owner, bits } => {
-                let made = maker.keys.own_triples(ctx, owner, Ring::of(bits), len).await?;
+                let made = own_triples(maker.keys.voles(), ctx, owner, Ring::of(bits), len).await?;
                 Material::of_vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::Random { bits } => {

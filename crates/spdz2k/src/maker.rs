@@ -10,6 +10,7 @@ use quorate_ring::Ring;
 use crate::authenticate::Own;
 use crate::keys::{Keys, Transfers};
 use crate::tinyot::TinyOt;
+use crate::{onesided, triples};
 
 /// The number of elements that are authenticated together.
 const BATCH: usize = 1 << 14;
@@ -30,8 +31,8 @@ impl Deref for Maker<'_> {
 }
 
 impl<'m> Maker<'m> {
-    pub fn new(online: &'m Authenticated, transfers: &'m Transfers) -> Maker<'m> {
-        Maker { online, keys: transfers.under(online.keys()) }
+    pub fn new(online: &'m Authenticated, transfers: &'m Transfers) -> Result<Maker<'m>> {
+        Ok(Maker { online, keys: transfers.under(online.keys())? })
     }
 
     /// Returns this party's end of bits with MACs.
@@ -47,7 +48,7 @@ impl<'m> Maker<'m> {
 
     /// Makes triples, as shares of values.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<[Tagged; 3]> {
-        let made = self.keys.triples(ctx, ring, len).await?;
+        let made = triples::make(self.keys, ctx, ring, len).await?;
         Ok([made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared)))
     }
 
@@ -58,7 +59,7 @@ impl<'m> Maker<'m> {
         [left, right]: [usize; 2],
         (ring, len): (Ring, usize),
     ) -> Result<[Tagged; 3]> {
-        let made = self.keys.one_sided_triples(ctx, [left, right], ring, len).await?;
+        let made = onesided::make(self.keys, ctx, [left, right], ring, len).await?;
         let [a, b, c] = [made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared));
         Ok([a.known_to(Some(left)), b.known_to(Some(right)), c])
     }

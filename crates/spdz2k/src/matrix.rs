@@ -76,7 +76,7 @@ struct End {
 }
 
 /// A batch after step 2, as shares with tags: by triple, then by row, then by column.
-struct Authenticated {
+struct SharedBatch {
     z: Shared,
     b: Shared,
     b_0: Shared,
@@ -294,8 +294,8 @@ async fn batch_of_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<Tr
 async fn matrix_products(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<End> {
     let Batch { sends, chooses, ring, len, .. } = batch;
     let (values, words) = (keys.params.products(ring), keys.params.words(ring));
-    let b = own_if(ctx, &keys.private, sends == keys.me, (words, batch.entries()));
-    let b_0 = own_if(ctx, &keys.private, sends == keys.me, (words, len * batch.depth()));
+    let b = own_if(ctx, &keys, sends == keys.me, (words, batch.entries()));
+    let b_0 = own_if(ctx, &keys, sends == keys.me, (words, len * batch.depth()));
     let own = b.as_ref().zip(b_0.as_ref());
     let between = async |ctx: Ctx| {
         let mut products = Products::none(batch, values, ctx.is_dry());
@@ -316,7 +316,7 @@ async fn matrix_products(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<End>
         (z, both) = (numbers, Some(products.all()));
     }
     let (c_0, c) = both.map(|[c_0, c]| (c_0, Wiped(c.convert(words)))).unzip();
-    let c_0 = lifted_if(ctx, &keys.private, c_0.as_deref(), words);
+    let c_0 = lifted_if(ctx, &keys, c_0.as_deref(), words);
     Ok(End { z, b, b_0, c, c_0 })
 }
 
@@ -362,7 +362,7 @@ async fn receive_rows(
 }
 
 /// Runs step 2.
-async fn authenticate_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch, mut end: End) -> Result<Authenticated> {
+async fn authenticate_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch, mut end: End) -> Result<SharedBatch> {
     let values = [&mut end.z, &mut end.b, &mut end.b_0, &mut end.c, &mut end.c_0];
     for (i, value) in values.into_iter().enumerate() {
         keys.twisted(Twist::Authenticated(i), value);
@@ -382,12 +382,12 @@ async fn authenticate_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch, mut end:
     let own = own.map(|(owner, count, value)| Own::of(owner, (words, count), value.as_deref()));
     let each: Vec<Shared> = keys.voles().authenticate(ctx, &own).await?.into_iter().flatten().collect();
     let [z, b, b_0, c, c_0, other_c, other_c_0] = <[Shared; 7]>::try_from(each).map_err(|_| MISSING)?;
-    Ok(Authenticated { z, b, b_0, c: c.plus(&other_c), c_0: c_0.plus(&other_c_0) })
+    Ok(SharedBatch { z, b, b_0, c: c.plus(&other_c), c_0: c_0.plus(&other_c_0) })
 }
 
 /// Runs steps 3 and 4.
-async fn sacrifice_rows(keys: Keys<'_>, ctx: &Ctx, batch: Batch, made: &Authenticated) -> Result<()> {
-    let Authenticated { z, b, b_0, c, c_0 } = made;
+async fn sacrifice_rows(keys: Keys<'_>, ctx: &Ctx, batch: Batch, made: &SharedBatch) -> Result<()> {
+    let SharedBatch { z, b, b_0, c, c_0 } = made;
     let Batch { ring, rows, columns, len, .. } = batch;
     let (depth, words) = (batch.depth(), keys.params.words(ring));
     let t = Coins::toss(ctx, &keys.session).await?.draw(keys.params.inner_bits() + 1, (words, rows));

@@ -108,7 +108,8 @@ impl Memory<'_> {
     /// Returns the bytes of the largest batch of all parties' numbers that are to be added up, and those of it that
     /// wait.
     fn bytes_of_numbers(&self, wanted: &Wanted, len: usize) -> [usize; 2] {
-        let Some(Batch { lanes, chosen }) = wanted.batches(self.transfers, len).next() else { return [0; 2] };
+        let params = (self.transfers.params, self.transfers.digits);
+        let Some(Batch { lanes, chosen }) = wanted.batches(params, len).next() else { return [0; 2] };
         let bits = lanes * wanted.width as usize;
         let made = match chosen {
             Some(sizes) => sizes.all() * wanted.ring.bits() as usize * CHOSEN_BIT,

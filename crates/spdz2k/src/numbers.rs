@@ -1,9 +1,10 @@
 //! The demand for random numbers with their bits, and the batches in which numbers of each party are made for it.
 
 use quorate_authenticated::{Kind, SharedBits, Tagged};
+use quorate_ot::vole::Digits;
 use quorate_ring::Ring;
 
-use crate::keys::Transfers;
+use crate::params::Params;
 use crate::privateedabit::Sizes;
 
 /// The number of bits that are made together.
@@ -95,8 +96,7 @@ impl Wanted {
     }
 
     /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is wanted.
-    fn cut_and_choose(&self, transfers: &Transfers, lanes: usize) -> Option<Sizes> {
-        let Transfers { params, digits, .. } = transfers;
+    fn cut_and_choose(&self, (params, digits): (Params, Digits), lanes: usize) -> Option<Sizes> {
         if !params.bits_have_macs() {
             return None;
         }
@@ -113,14 +113,14 @@ impl Wanted {
 
     /// Returns the batches. If the first one is proven, all are: batches of proven numbers are larger than those by cut
     /// and choose.
-    pub fn batches(self, transfers: &Transfers, len: usize) -> impl Iterator<Item = Batch> {
+    pub fn batches(self, params: (Params, Digits), len: usize) -> impl Iterator<Item = Batch> {
         let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
         let chosen = of_bits(self.ring.bits());
-        let chooses = self.cut_and_choose(transfers, chosen.min(len)).is_some();
+        let chooses = self.cut_and_choose(params, chosen.min(len)).is_some();
         let most = if chooses { chosen } else { of_bits(self.width) };
         (0..len).step_by(most).map(move |start| {
             let lanes = most.min(len - start);
-            Batch { lanes, chosen: if chooses { self.cut_and_choose(transfers, lanes) } else { None } }
+            Batch { lanes, chosen: if chooses { self.cut_and_choose(params, lanes) } else { None } }
         })
     }
 }
@@ -132,7 +132,7 @@ pub(crate) struct Batch {
 }
 
 /// A number of one party in each lane, as elements, and its bits in the form of the session's bits.
-pub(crate) struct Own {
+pub(crate) struct OwnNumbers {
     pub value: Tagged,
     /// The part that is wanted.
     pub part: Option<Tagged>,
@@ -150,19 +150,16 @@ pub(crate) fn bit_triples_of(kind: &Kind, parties: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Params;
-    use crate::party::Spdz2k;
 
     /// No batch exceeds the bound, whatever the number: short numbers are proven, and with cut and choose a batch of
     /// them would be too large.
     #[test]
     fn no_batch_is_larger_than_it_may_be() {
-        let s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
-        let transfers = &s.protocols.transfers;
+        let params = (Params::default(), Params::default().digits().unwrap());
         let wanted = |width: u32, cut: u32| Wanted::edabits(width, Ring::of(64), cut);
         for wanted in (1..=64).map(|width| wanted(width, 0)).chain((4..=64).map(|width| wanted(width, 3))) {
             for len in [1, 100, 2048, 2049, 16_384, 40_000] {
-                let batches: Vec<Batch> = wanted.batches(transfers, len).collect();
+                let batches: Vec<Batch> = wanted.batches(params, len).collect();
                 assert_eq!(batches.iter().map(|batch| batch.lanes).sum::<usize>(), len);
                 let bits = |batch: &Batch| match batch.chosen {
                     Some(sizes) => {
@@ -177,10 +174,9 @@ mod tests {
         // Here a larger batch would be made by cut and choose, not proven.
         for width in [8, 9] {
             let wanted = wanted(width, 0);
-            assert!(wanted.batches(transfers, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");
+            assert!(wanted.batches(params, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");
             assert!(
-                wanted.cut_and_choose(transfers, 2048).is_none()
-                    && wanted.cut_and_choose(transfers, BATCH / 9).is_some()
+                wanted.cut_and_choose(params, 2048).is_none() && wanted.cut_and_choose(params, BATCH / 9).is_some()
             );
         }
     }

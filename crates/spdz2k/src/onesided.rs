@@ -31,7 +31,7 @@ use crate::draws::lifted_if;
 use crate::factors::{self, Factor, Rows, Shares, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::sacrifice::Claim;
+use crate::sacrifice::TriplesClaim;
 use crate::triple::{BATCH, Triples};
 
 /// Triples of which one party has a and another one has B.
@@ -57,7 +57,7 @@ struct End {
 }
 
 /// The vectors of a half at all parties, as shares with tags.
-struct Authenticated {
+struct SharedHalf {
     a: Shared,
     a_hat: Shared,
     c: Shared,
@@ -113,7 +113,7 @@ async fn batch_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Half])
     // Step 3.
     for end in &mut ends {
         for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
-            *value = lifted_if(ctx, &keys.private, value.as_deref(), words);
+            *value = lifted_if(ctx, &keys, value.as_deref(), words);
         }
         let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
         let values = [end.a.as_mut(), end.a_hat.as_mut(), end.c.as_mut(), end.c_hat.as_mut(), beta, b];
@@ -123,13 +123,13 @@ async fn batch_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Half])
     }
     let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(keys.params, ring)).collect();
     let each: Vec<Shared> = keys.voles().authenticate(ctx, &own).await?.into_iter().flatten().collect();
-    let parts: Vec<Authenticated> = each.chunks(VALUES).map(Authenticated::of).collect::<Result<_>>()?;
-    let all = |of: fn(&Authenticated) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
+    let parts: Vec<SharedHalf> = each.chunks(VALUES).map(SharedHalf::of).collect::<Result<_>>()?;
+    let all = |of: fn(&SharedHalf) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
     let [a, a_hat, c, c_hat] = [all(|x| &x.a), all(|x| &x.a_hat), all(|x| &x.c), all(|x| &x.c_hat)];
     let (beta, b) = (all(|x| &x.beta), all(|x| &x.b));
     let factors = beta.clone().plus(&b.raised(words, inner));
 
-    let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+    let claim = TriplesClaim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
     keys.sacrifice().run(ctx, values, &claim).await?;
     let (betas, own_c) = quotients(keys, ctx, &ends, &beta).await?;
     let divided = authenticate_quotients(keys, ctx, ring, &ends, &own_c).await?;
@@ -216,15 +216,15 @@ async fn quotients(
     beta: &Shared,
 ) -> Result<(Vector, Vec<Option<Wiped<Vector>>>)> {
     let ring = Ring::of(keys.params.inner_bits());
-    let (mut rests, mut incoming) = (Vec::new(), Vec::new());
+    let (mut remainders, mut incoming) = (Vec::new(), Vec::new());
     for End { half, product, .. } in ends {
         match (half.sends == keys.me, half.chooses == keys.me, product) {
-            (true, _, Some(v)) => rests.push((half.chooses, keys.division().remainder(v))),
+            (true, _, Some(v)) => remainders.push((half.chooses, keys.division().remainder(v))),
             (_, true, _) => incoming.push((half.sends, (ring, half.len))),
             _ => (),
         }
     }
-    let outgoing: Vec<(usize, &Vector)> = rests.iter().map(|(peer, rest)| (*peer, &**rest)).collect();
+    let outgoing: Vec<(usize, &Vector)> = remainders.iter().map(|(peer, own)| (*peer, &**own)).collect();
     let open = async |ctx: Ctx| keys.words().open(&ctx, beta).await;
     let tell = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
     let (betas, told) = ctx.join(open, tell).await?;
@@ -243,19 +243,19 @@ fn quotient(
     keys: Keys<'_>,
     ctx: &Ctx,
     end: &End,
-    (beta, rest): (&Vector, Option<&Vector>),
+    (beta, remainder): (&Vector, Option<&Vector>),
 ) -> Result<Option<Wiped<Vector>>> {
     let Some(product) = &end.product else { return Ok(None) };
     let words = beta.ring();
     let quotients = Ring::of(words.bits() - keys.params.inner_bits());
     if end.half.sends == keys.me {
-        let mut part = keys.division().rest(product, quotients);
+        let mut part = keys.division().quotient(product, quotients);
         part.neg_assign();
         return Ok(Some(part));
     }
     let a = Wiped(end.a.as_ref().ok_or(MISSING)?.convert(product.ring()));
-    let part = before_division(product, &a, (beta, rest.ok_or(MISSING)?));
-    keys.division().exact(ctx, part, quotients).map(Some)
+    let part = before_division(product, &a, (beta, remainder.ok_or(MISSING)?));
+    keys.division().exact_quotient(ctx, part, quotients).map(Some)
 }
 
 /// Authenticates c of all halves, from the parts of both parties.
@@ -296,10 +296,10 @@ impl End {
     }
 }
 
-impl Authenticated {
-    fn of(each: &[Shared]) -> Result<Authenticated> {
+impl SharedHalf {
+    fn of(each: &[Shared]) -> Result<SharedHalf> {
         let [a, a_hat, c, c_hat, other_c, other_c_hat, beta, b] = each else { return Err(MISSING) };
-        Ok(Authenticated {
+        Ok(SharedHalf {
             a: a.clone(),
             a_hat: a_hat.clone(),
             c: c.clone().plus(other_c),

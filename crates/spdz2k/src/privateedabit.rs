@@ -33,7 +33,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 use crate::authenticate::{Own, Voles};
 use crate::coins::Coins;
 use crate::maker::Maker;
-use crate::quicksilver::{Claim, MASK};
+use crate::quicksilver::{MASK, SumClaim};
 
 const SAMPLE: &str = "a party's numbers and their bits";
 const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
@@ -108,7 +108,7 @@ pub(crate) async fn chosen_numbers(
     let [left, sample, others] = bits;
     let opened = open_cut(maker.online, ctx, &sample, &numbers).await?;
     let sums: Vec<Bits> = opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
-    let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
+    let claim = SumClaim { x: &left, y: &others, sums: &sums, masks: &masks };
     maker.keys.one_check(async || claim.check(ctx, maker.keys.online).await).await?;
     Ok((numbers.into_iter().map(|[left, ..]| left).collect(), left))
 }

@@ -21,7 +21,7 @@ use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::{Own, Voles};
-use crate::provenproduct::{self, Claim};
+use crate::provenproduct::{self, ProductClaim};
 
 const BITS: &str = "the proof that a party's bits are bits";
 
@@ -36,8 +36,8 @@ pub(crate) async fn own_bits(voles: Voles<'_>, ctx: &Ctx, ring: Ring, len: usize
     let uniform = Wiped(coins.draw::<Vector>((words, voles.keys.parties - 1)));
     let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
     let made = voles.correlate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
-    let claim = Claim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
-    voles.keys.one_check(async || provenproduct::check(voles, ctx, &made, &claim).await).await?;
+    let claim = ProductClaim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
+    voles.keys.one_check(async || provenproduct::check(voles.keys, ctx, &made, &claim).await).await?;
     let shares = voles.params.shares(ring);
     let kept = |shared: &Shared| shared.map(|x| x.slice(0..len)).reduced(shares);
     Ok(voles.by_owner(made).iter().map(kept).collect())

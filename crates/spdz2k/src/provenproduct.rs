@@ -22,12 +22,13 @@ use std::ops::Range;
 
 use quorate_adversary::Twist;
 use quorate_authenticated::Dims;
+use quorate_authenticated::keys::Keys;
 use quorate_authenticated::messages::{is_zero, pack, unpack};
 use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::authenticate::{Correlated, Own, Voles};
+use crate::authenticate::{Correlated, Own, Voles, tell_each};
 use crate::coins::Coins;
 use crate::draws::own_if;
 use crate::triple::Triples;
@@ -37,7 +38,7 @@ pub(crate) const BATCH: usize = 1 << 14;
 
 /// The claim about a vector: the places of x, y and z in it, and that z is their product, or sums of products. The
 /// masks u* follow all of them.
-pub(crate) struct Claim {
+pub(crate) struct ProductClaim {
     pub form: Form,
     pub x: Range<usize>,
     pub y: Range<usize>,
@@ -91,8 +92,9 @@ async fn products_of(
     (form, [of_x, of_y, of_z]): (Form, [usize; 3]),
 ) -> Result<Triples> {
     let (words, masks) = (voles.params.words(ring), voles.keys.parties - 1);
-    let claim = Claim { form, x: 0..of_x, y: of_x..of_x + of_y, z: of_x + of_y..of_x + of_y + of_z, check: PRODUCTS };
-    let drawn = own_if(ctx, &voles.keys.private, owner == voles.keys.me, (words, of_x + of_y + masks));
+    let claim =
+        ProductClaim { form, x: 0..of_x, y: of_x..of_x + of_y, z: of_x + of_y..of_x + of_y + of_z, check: PRODUCTS };
+    let drawn = own_if(ctx, voles.keys, owner == voles.keys.me, (words, of_x + of_y + masks));
     let own = drawn.map(|drawn| {
         let [a, b] = [&claim.x, &claim.y].map(|range| Wiped(drawn.slice(range.clone())));
         let c = voles.keys.twisted(Twist::Product, products(form, &a, &b));
@@ -100,7 +102,7 @@ async fn products_of(
     });
     let shape = (words, claim.z.end + masks);
     let made = voles.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?.pop().ok_or(MISSING)?;
-    voles.keys.one_check(async || check(voles, ctx, &made, &claim).await).await?;
+    voles.keys.one_check(async || check(voles.keys, ctx, &made, &claim).await).await?;
     let shares = voles.params.shares(ring);
     let all = voles.by_owner(made).pop().ok_or(MISSING)?;
     let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
@@ -108,31 +110,31 @@ async fn products_of(
 }
 
 /// Runs steps 2 to 4.
-pub(crate) async fn check(voles: Voles<'_>, ctx: &Ctx, made: &Correlated, claim: &Claim) -> Result<()> {
-    let (peers, ring) = (voles.keys.peers(), made.shape.0);
-    let mut coins = Coins::toss(ctx, &voles.keys.session).await?;
-    let chi = coins.rows(voles.params.key_bits(), (1, claim.z.len())).remove(0);
+pub(crate) async fn check(keys: &Keys, ctx: &Ctx, made: &Correlated, claim: &ProductClaim) -> Result<()> {
+    let (peers, ring) = (keys.peers(), made.shape.0);
+    let mut coins = Coins::toss(ctx, &keys.session).await?;
+    let chi = coins.rows(keys.params.key_bits(), (1, claim.z.len())).remove(0);
     let first_mask = made.shape.1 - peers.len();
     let messages: Vec<Vec<u8>> = (0..peers.len()).map(|i| proof(made, claim, &chi, (i, first_mask + i))).collect();
     let length = |w: &Option<Wiped<Vector>>| if w.is_some() { 2 * ring.packed_bytes(1) } else { 0 };
     let lengths: Vec<(usize, usize)> = peers.iter().zip(&made.w).map(|(&peer, w)| (peer, length(w))).collect();
-    let told = voles.tell_each(ctx, &messages, &lengths).await?;
+    let told = tell_each(keys, ctx, &messages, &lengths).await?;
     let mut holds = true;
     for ((&peer, w), told) in peers.iter().zip(&made.w).zip(&told) {
         let Some(w) = w else { continue };
         let (constant, linear) = told.split_at(ring.packed_bytes(1));
         // The owner counts its peers without itself.
-        let mask = first_mask + voles.keys.me - usize::from(voles.keys.me > peer);
+        let mask = first_mask + keys.me - usize::from(keys.me > peer);
         let part = |range: &Range<usize>| Wiped(w.slice(range.clone()));
         // w_x w_y + alpha w_z
         let mut sum = part(&claim.z);
-        sum.scale(voles.keys.key());
+        sum.scale(keys.key());
         claim.form.accumulate(&mut sum, &part(&claim.x), &part(&claim.y));
         let mut rest = Wiped(sum.weighed(&chi));
         rest.add_assign(&w.slice(mask..mask + 1));
         rest.sub_assign(&unpack(ring, 1, constant)?);
         let mut linear = Wiped(unpack(ring, 1, linear)?);
-        linear.scale(voles.keys.key());
+        linear.scale(keys.key());
         rest.sub_assign(&linear);
         holds &= is_zero(&rest);
     }
@@ -155,7 +157,7 @@ fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
 
 /// Step 3: returns the proof towards the peer of this number, masked by the element at `mask`; empty at a party that is
 /// not an owner.
-fn proof(made: &Correlated, claim: &Claim, chi: &[u64], (peer, mask): (usize, usize)) -> Vec<u8> {
+fn proof(made: &Correlated, claim: &ProductClaim, chi: &[u64], (peer, mask): (usize, usize)) -> Vec<u8> {
     let (Some(own), Some(v)) = (&made.x, made.v.get(peer)) else { return vec![] };
     let part = |of: &Vector, range: &Range<usize>| Wiped(of.slice(range.clone()));
     let [x, y] = [&claim.x, &claim.y].map(|range| part(own, range));

@@ -41,7 +41,7 @@ pub(crate) const MASK: usize = 128;
 const STREAMED: usize = 16 * 20;
 
 /// The claim that every party proves of its own numbers: bits in rows, the lowest first, a number in each lane.
-pub(crate) struct Claim<'b> {
+pub(crate) struct SumClaim<'b> {
     pub x: &'b MacBits,
     /// The other summands: as many numbers as x has, or a multiple of that; x is added to each piece of that length.
     pub y: &'b MacBits,
@@ -71,20 +71,6 @@ impl Proof {
         let word =
             |at: usize| bytes[at..at + BLOCK_BYTES].iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
         Proof { constant: word(0), linear: word(BLOCK_BYTES) }
-    }
-}
-
-/// The numbers of this party and of its peers.
-#[derive(Clone, Copy)]
-struct Places<'p> {
-    me: usize,
-    peers: &'p [usize],
-}
-
-impl Places<'_> {
-    /// Returns the index of this party among the peers of a peer.
-    fn as_peer_of(self, peer: usize) -> usize {
-        self.me - usize::from(self.me > self.peers[peer])
     }
 }
 
@@ -121,7 +107,7 @@ impl<'b> Piece<'b> {
     }
 }
 
-impl Claim<'_> {
+impl SumClaim<'_> {
     /// Runs all steps.
     ///
     /// # Errors
@@ -130,9 +116,7 @@ impl Claim<'_> {
         let peers = keys.peers();
         let mut coins = Coins::toss(ctx, &keys.session).await?;
         meter::stream(2 * STREAMED * self.y.len() * peers.len());
-        let places = Places { me: keys.me, peers: &peers };
-        let (proofs, expected) =
-            if ctx.is_dry() { Default::default() } else { self.both_sides(*keys.delta, places, &mut coins) };
+        let (proofs, expected) = if ctx.is_dry() { Default::default() } else { self.both_sides(keys, &mut coins) };
         let said = |proof: &Proof| Proof { constant: keys.twisted(Twist::Proof, proof.constant), ..*proof };
         let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| said(proof).to_bytes());
         let own: Vec<_> = (0..peers.len()).map(message).collect();
@@ -153,18 +137,20 @@ impl Claim<'_> {
 
     /// Returns, by peer, the messages of step 2 and the left sides of step 3. Goes row by row, so coins are used at
     /// once.
-    fn both_sides(&self, delta: u128, places: Places<'_>, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
-        let peers = 0..places.peers.len();
-        let mut proofs: Vec<Proof> = peers.clone().map(|peer| self.mask(peer)).collect();
-        let mut sides: Vec<Side> = peers.clone().map(|peer| self.mask_of(peer, places.as_peer_of(peer))).collect();
+    fn both_sides(&self, keys: &Keys, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
+        let peers = keys.peers();
+        let mut proofs: Vec<Proof> = (0..peers.len()).map(|peer| self.mask(peer)).collect();
+        // The owner counts its peers without itself.
+        let side = |(peer, &owner): (usize, &usize)| self.mask_of(peer, keys.me - usize::from(keys.me > owner));
+        let mut sides: Vec<Side> = peers.iter().enumerate().map(side).collect();
         for row in 0..self.x.shape().0 {
             let chi = coins.blocks(self.y.shape().1).unwrap_or_default();
-            for peer in peers.clone() {
-                self.prove_row(&mut proofs[peer], (places.me, peer), (row, &chi));
-                self.expect_row(&mut sides[peer], (places.peers[peer], peer), (row, &chi), delta);
+            for (peer, &owner) in peers.iter().enumerate() {
+                self.prove_row(&mut proofs[peer], (keys.me, peer), (row, &chi));
+                self.expect_row(&mut sides[peer], (owner, peer), (row, &chi), *keys.delta);
             }
         }
-        (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, delta)).collect())
+        (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, *keys.delta)).collect())
     }
 
     /// Returns the start of a proof towards the peer of this number: the mask.
@@ -324,8 +310,8 @@ mod tests {
             Case { x, y, masks, sums, chi: (0..rows * TIMES * lanes).map(|_| block(coins)).collect() }
         }
 
-        fn claim(&self, party: usize) -> Claim<'_> {
-            Claim { x: &self.x[party], y: &self.y[party], sums: &self.sums, masks: &self.masks[party] }
+        fn claim(&self, party: usize) -> SumClaim<'_> {
+            SumClaim { x: &self.x[party], y: &self.y[party], sums: &self.sums, masks: &self.masks[party] }
         }
 
         /// What one party finds, row by row, of a claim about an owner's numbers.
@@ -333,7 +319,7 @@ mod tests {
             &self,
             party: usize,
             mut found: T,
-            mut add: impl FnMut(&Claim<'_>, &mut T, (usize, &[u128])),
+            mut add: impl FnMut(&SumClaim<'_>, &mut T, (usize, &[u128])),
         ) -> T {
             let claim = self.claim(party);
             let rows = self.chi.chunks(claim.y.shape().1).enumerate();

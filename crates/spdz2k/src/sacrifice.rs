@@ -23,7 +23,7 @@ use crate::word_openings::{Words, zero_below};
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 
 /// The claim that c = a b and ch = ahat b.
-pub(crate) struct Claim<'s> {
+pub(crate) struct TriplesClaim<'s> {
     pub a: &'s Shared,
     pub a_hat: &'s Shared,
     pub c: &'s Shared,
@@ -44,13 +44,14 @@ pub(crate) struct Sacrifice<'k> {
 
 impl Sacrifice<'_> {
     /// Runs all steps, with t of sg' + 1 bits.
-    pub async fn run(&self, ctx: &Ctx, values: Ring, claim: &Claim<'_>) -> Result<()> {
-        let challenge = self.challenge(ctx, self.words.keys.params.inner_bits() + 1, [claim.a, claim.a_hat]).await?;
-        self.answer(ctx, (values, 0), &challenge, [claim.c, claim.c_hat, claim.b]).await
+    pub async fn run(&self, ctx: &Ctx, values: Ring, claim: &TriplesClaim<'_>) -> Result<()> {
+        let challenge = self.challenge(ctx, self.words.keys.params.inner_bits() + 1, claim).await?;
+        self.answer(ctx, (values, 0), &challenge, claim).await
     }
 
-    /// Runs steps 1 and 2, with t of `bits` bits.
-    pub async fn challenge(&self, ctx: &Ctx, bits: u32, [a, a_hat]: [&Shared; 2]) -> Result<Challenge> {
+    /// Runs steps 1 and 2, with t of `bits` bits, for all claims about this a and ahat.
+    pub async fn challenge(&self, ctx: &Ctx, bits: u32, claim: &TriplesClaim<'_>) -> Result<Challenge> {
+        let TriplesClaim { a, a_hat, .. } = claim;
         let (words, len) = (a.share.ring(), a.share.len());
         let mut coins = Coins::toss(ctx, &self.words.keys.session).await?;
         let t = coins.draw(bits, (words, 1)).broadcast_scalar(len);
@@ -66,17 +67,18 @@ impl Sacrifice<'_> {
         ctx: &Ctx,
         (ring, number): (Ring, usize),
         challenge: &Challenge,
-        [c, c_hat, b]: [&Shared; 3],
+        claim: &TriplesClaim<'_>,
     ) -> Result<()> {
-        let rest = self.words.keys.twisted_share(Twist::Zero(number), rest(challenge, [c, c_hat, b]));
-        let rest = self.words.commit_and_open(ctx, &rest).await?;
-        self.words.check(ctx, &[&rest], SACRIFICE).await?;
-        zero_below(ctx, &rest, ring, SACRIFICE)
+        let zero = self.words.keys.twisted_share(Twist::Zero(number), zero_of(challenge, claim));
+        let zero = self.words.commit_and_open(ctx, &zero).await?;
+        self.words.check(ctx, &[&zero], SACRIFICE).await?;
+        zero_below(ctx, &zero, ring, SACRIFICE)
     }
 }
 
-/// Returns t c - ch - rho b.
-pub(crate) fn rest(challenge: &Challenge, [c, c_hat, b]: [&Shared; 3]) -> Shared {
+/// Returns t c - ch - rho b, which is zero if the claim holds.
+pub(crate) fn zero_of(challenge: &Challenge, claim: &TriplesClaim<'_>) -> Shared {
+    let TriplesClaim { c, c_hat, b, .. } = claim;
     c.times(&challenge.t).minus(c_hat).minus(&b.times(&challenge.rho))
 }
 
@@ -127,7 +129,8 @@ pub(crate) mod tests {
     fn what_a_challenge_opens_is_checked_there() {
         let challenge = async |ctx: &Ctx, keys: &Keys, word: Vec<Shared>| {
             let word = sum(&word);
-            keys.sacrifice().challenge(ctx, 8, [&word, &word]).await.map(drop)
+            let claim = TriplesClaim { a: &word, a_hat: &word, c: &word, c_hat: &word, b: &word };
+            keys.sacrifice().challenge(ctx, 8, &claim).await.map(drop)
         };
         assert!(ends(|_| 3, None, challenge).iter().all(Result::is_ok));
         for bit in [0, 20, 40] {

@@ -19,11 +19,16 @@ use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::maker::Maker;
-use crate::numbers::{Own, Wanted};
+use crate::numbers::{OwnNumbers, Wanted};
 use crate::privateedabit::{Sizes, chosen_numbers};
 
 /// Runs all steps, by owner. Sizes are for a and h together.
-pub(crate) async fn chosen_parts(maker: Maker<'_>, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
+pub(crate) async fn chosen_parts(
+    maker: Maker<'_>,
+    ctx: &Ctx,
+    wanted: &Wanted,
+    sizes: Sizes,
+) -> Result<Vec<OwnNumbers>> {
     let lanes = sizes.count / wanted.numbers();
     let (numbers, bits) = chosen_numbers(maker, ctx, wanted.ring, sizes).await?;
     let told = tell_bits_of_numbers(maker.online, ctx, wanted, (&bits, lanes)).await?;
@@ -37,9 +42,9 @@ pub(crate) async fn chosen_parts(maker: Maker<'_>, ctx: &Ctx, wanted: &Wanted, s
         let [a, h] = [0, 1].map(|i| number.linear(&Linear::Slice(i * lanes..(i + 1).min(wanted.numbers()) * lanes)));
         let bits = SharedBits::macs(ends.part_of(owner, &left));
         match wanted.part {
-            None => Own { value: a, part: None, bits },
+            None => OwnNumbers { value: a, part: None, bits },
             Some([from, _]) => {
-                Own { value: a.zip(&h.linear(&Linear::Shl(from)), Vector::add_assign), part: Some(h), bits }
+                OwnNumbers { value: a.zip(&h.linear(&Linear::Shl(from)), Vector::add_assign), part: Some(h), bits }
             }
         }
     };

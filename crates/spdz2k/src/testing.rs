@@ -1,7 +1,7 @@
 //! **Insecure**: what tests look at, short keys, and the family as tests of gadgets set it up.
 
 use quorate_authenticated::shared::Shared;
-use quorate_authenticated::{Authenticated, Params as Online, SharedBits, Tagged};
+use quorate_authenticated::{Authenticated, Dims, Params as Online, SharedBits, Tagged};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Phase, Result, Stocks, dry};
 use quorate_gadgets::MakesAhead;
@@ -12,6 +12,9 @@ use crate::dealer::Dealer;
 use crate::keys::Keys;
 use crate::params::{DIGIT_BITS, Params};
 use crate::party::Spdz2k;
+use crate::provenproduct::{own_matrix_triples, own_triples};
+use crate::triple::Triples;
+use crate::{matrix, onesided, triples};
 
 pub use quorate_authenticated::testing::InsecureBits;
 
@@ -41,6 +44,62 @@ impl Params {
     }
 }
 
+impl Keys<'_> {
+    /// Makes triples over Z_2^k, in the form that the parameters choose.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where a peer does not follow the protocol; any error that
+    /// ends a run.
+    pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+        triples::make(*self, ctx, ring, len).await
+    }
+
+    /// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
+    ///
+    /// # Errors
+    /// [`Misuse`] unless these are two parties, and those of [`Keys::triples`].
+    pub async fn one_sided_triples(&self, ctx: &Ctx, owners: [usize; 2], ring: Ring, len: usize) -> Result<Triples> {
+        onesided::make(*self, ctx, owners, ring, len).await
+    }
+
+    /// Makes matrix triples over Z_2^k, one after the other: m x k matrices that the first of two parties knows, k x n
+    /// matrices that the second one knows, and their products.
+    ///
+    /// # Errors
+    /// [`Misuse`] unless these are two parties, and matrices have elements; those of [`Keys::triples`].
+    pub async fn matrix_triples(
+        &self,
+        ctx: &Ctx,
+        owners: [usize; 2],
+        ring: Ring,
+        shape: (Dims, usize),
+    ) -> Result<Triples> {
+        matrix::make(*self, ctx, owners, ring, shape).await
+    }
+
+    /// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
+    ///
+    /// # Errors
+    /// Those of [`Keys::triples`].
+    pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
+        own_triples(self.voles(), ctx, owner, ring, len).await
+    }
+
+    /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
+    ///
+    /// # Errors
+    /// Those of [`Keys::triples`].
+    pub async fn own_matrix_triples(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        ring: Ring,
+        shape: (Dims, usize),
+    ) -> Result<Triples> {
+        own_matrix_triples(self.voles(), ctx, owner, ring, shape).await
+    }
+}
+
 impl Spdz2k {
     /// Sets up a party whose correlations come from a dealer whose seed all parties know. One round.
     ///
@@ -60,7 +119,7 @@ impl Spdz2k {
 
     /// Returns its keys, and what it makes correlations from.
     pub fn keys(&self) -> Keys<'_> {
-        self.protocols.transfers.under(self.online.keys())
+        self.protocols.transfers.under(self.online.keys()).expect("keys and transfers of one session")
     }
 
     /// Returns this party's share and tag, for tests that put shares together.

@@ -35,7 +35,7 @@ use crate::division::before_division;
 use crate::draws::lifted;
 use crate::factors::{self, Factor, Rows, weigh};
 use crate::keys::Keys;
-use crate::sacrifice::Claim;
+use crate::sacrifice::TriplesClaim;
 use crate::word_openings::Opened;
 
 /// The number of triples that are made together.
@@ -96,7 +96,7 @@ pub(crate) async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> 
 
     // Step 3.
     for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
-        *value = lifted(ctx, &keys.private, value, words);
+        *value = lifted(ctx, &keys, value, words);
     }
     let a = Wiped(made.a.convert(words));
     let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
@@ -105,10 +105,10 @@ pub(crate) async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> 
     let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
     let factors = beta.plus(&b.raised(words, inner));
 
-    let claim = Claim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
+    let claim = TriplesClaim { a: &a, a_hat: &a_hat, c: &c, c_hat: &c_hat, b: &factors };
     keys.sacrifice().run(ctx, values, &claim).await?;
-    let (betas, rests) = open_betas(keys, ctx, &authenticated[4], &made.sent).await?;
-    let own_c = keys.twisted(Twist::Quotient, divided(keys, ctx, &made, &factor, (&betas, &rests))?);
+    let (betas, remainders) = open_betas(keys, ctx, &authenticated[4], &made.sent).await?;
+    let own_c = keys.twisted(Twist::Quotient, divided(keys, ctx, &made, &factor, (&betas, &remainders))?);
     let divided = keys.voles().authenticate(ctx, &[Own::each(&own_c)]).await?;
     let divided = sum(&divided[0]);
     let mut all_betas = betas[0].value.clone();
@@ -171,14 +171,14 @@ async fn open_betas(
     sent: &[Wiped<Vector>],
 ) -> Result<(Vec<Opened>, Vec<Vector>)> {
     let (peers, ring) = (keys.peers(), Ring::of(keys.params.inner_bits()));
-    let rests: Vec<Wiped<Vector>> = sent.iter().map(|v| keys.division().remainder(v)).collect();
-    let outgoing: Vec<_> = peers.iter().zip(&rests).map(|(&peer, rest)| (peer, &**rest)).collect();
-    let incoming: Vec<_> = outgoing.iter().map(|&(peer, rest)| (peer, (ring, rest.len()))).collect();
+    let own: Vec<Wiped<Vector>> = sent.iter().map(|v| keys.division().remainder(v)).collect();
+    let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, remainder)| (peer, &**remainder)).collect();
+    let incoming: Vec<_> = outgoing.iter().map(|&(peer, remainder)| (peer, (ring, remainder.len()))).collect();
     let betas = async |ctx: Ctx| keys.words().open_owned(&ctx, by_owner).await;
-    let rests = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
-    let (betas, rests) = ctx.join(betas, rests).await?;
+    let remainders = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
+    let (betas, remainders) = ctx.join(betas, remainders).await?;
     keys.division().check_betas(ctx, &betas.iter().collect::<Vec<_>>()).await?;
-    Ok((betas, rests))
+    Ok((betas, remainders))
 }
 
 /// Returns this party's share of c: its own product, and its parts of the products with its peers, divided by
@@ -188,17 +188,19 @@ fn divided(
     ctx: &Ctx,
     made: &Products,
     factor: &Factor,
-    (betas, rests): (&[Opened], &[Vector]),
+    (betas, remainders): (&[Opened], &[Vector]),
 ) -> Result<Wiped<Vector>> {
     let quotients = factor.b.ring();
     let mut c = Wiped(made.a.convert(quotients));
     c.mul_assign(&factor.b);
     let mut all = Wiped(blank(&made.a));
-    for (((&peer, received), sent), rest) in keys.peers().iter().zip(&made.received).zip(&made.sent).zip(rests) {
-        all.add_assign(&before_division(received, &made.a, (&betas[peer].value, rest)));
-        c.sub_assign(&keys.division().rest(sent, quotients));
+    for (((&peer, received), sent), remainder) in
+        keys.peers().iter().zip(&made.received).zip(&made.sent).zip(remainders)
+    {
+        all.add_assign(&before_division(received, &made.a, (&betas[peer].value, remainder)));
+        c.sub_assign(&keys.division().quotient(sent, quotients));
     }
-    let exact = keys.division().exact(ctx, all, quotients)?;
+    let exact = keys.division().exact_quotient(ctx, all, quotients)?;
     c.add_assign(&exact);
     Ok(c)
 }

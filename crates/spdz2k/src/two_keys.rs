@@ -33,6 +33,7 @@ use crate::draws::{lifted, own};
 use crate::factors::{Rows, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
+use crate::sacrifice::TriplesClaim;
 use crate::transfers::Multiplier;
 use crate::triple::Triples;
 
@@ -49,28 +50,30 @@ struct Products {
 }
 
 /// a, ahat, kappa, u, uh, b, c, ch.
-type Authenticated = [Shared; 8];
+type SharedParts = [Shared; 8];
 
 /// Makes a batch of triples over Z_2^k.
 pub(crate) async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
     let params = keys.params;
     let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = multiplied_by_two(keys, ctx, ring, len).await?;
-    let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+    let of_kappa = TriplesClaim { a: &a, a_hat: &a_hat, c: &u, c_hat: &u_hat, b: &kappa };
+    let of_b = TriplesClaim { c: &c, c_hat: &c_hat, b: &b, ..of_kappa };
+    let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, &of_kappa).await?;
     // Until this has passed, no opening depends on b.
-    keys.sacrifice().answer(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
-    keys.sacrifice().answer(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
+    keys.sacrifice().answer(ctx, (params.values(ring), 0), &challenge, &of_kappa).await?;
+    keys.sacrifice().answer(ctx, (products_with_b(params, ring), 1), &challenge, &of_b).await?;
     let shares = params.shares(ring);
     Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
 }
 
 /// Runs steps 1 to 3.
-async fn multiplied_by_two(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
+async fn multiplied_by_two(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<SharedParts> {
     let (values, words) = (keys.params.values(ring), keys.params.words(ring));
-    let [kappa, b] = [values, words].map(|ring| own(ctx, &keys.private, (ring, len)));
+    let [kappa, b] = [values, words].map(|ring| own(ctx, &keys, (ring, len)));
     let short_b = Wiped(b.convert(products_with_b(keys.params, ring)));
     let made = products_of_two(keys, ctx, ring, [&kappa, &short_b]).await?;
     let [[a, a_hat], [u, u_hat], [c, c_hat]] = [&made.factors, &made.of_kappa, &made.of_b]
-        .map(|both| [Wiped(both[0].convert(words)), lifted(ctx, &keys.private, &both[1], words)]);
+        .map(|both| [Wiped(both[0].convert(words)), lifted(ctx, &keys, &both[1], words)]);
     let kappa = Wiped(kappa.convert(words));
     keys.voles().authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
 }
@@ -105,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::party::Spdz2k;
-    use crate::sacrifice::rest;
+    use crate::sacrifice::zero_of;
     use quorate_adversary::{By, Twist};
 
     const K: u32 = 4;
@@ -123,13 +126,13 @@ mod tests {
                     keys.adversary().twist(twist, By::All(by));
                 }
                 let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = multiplied_by_two(keys, ctx, ring, LEN).await?;
-                let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+                let of_kappa = TriplesClaim { a: &a, a_hat: &a_hat, c: &u, c_hat: &u_hat, b: &kappa };
+                let of_b = TriplesClaim { c: &c, c_hat: &c_hat, b: &b, ..of_kappa };
+                let challenge = keys.sacrifice().challenge(ctx, params.inner_bits() + 1, &of_kappa).await?;
                 let mut zeros = Vec::new();
-                for (ring, of) in
-                    [(params.values(ring), [&u, &u_hat, &kappa]), (products_with_b(params, ring), [&c, &c_hat, &b])]
-                {
-                    let rest = keys.words().commit_and_open(ctx, &rest(&challenge, of)).await?;
-                    zeros.push(rest.value.convert(ring).to_limbs().iter().map(|limbs| *limbs == [0; 4]).collect());
+                for (ring, claim) in [(params.values(ring), &of_kappa), (products_with_b(params, ring), &of_b)] {
+                    let zero = keys.words().commit_and_open(ctx, &zero_of(&challenge, claim)).await?;
+                    zeros.push(zero.value.convert(ring).to_limbs().iter().map(|limbs| *limbs == [0; 4]).collect());
                 }
                 Ok::<_, Error>((zeros, [kappa, b].map(|x| x.share.convert(Ring::of(K)))))
             });

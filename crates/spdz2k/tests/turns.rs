@@ -44,13 +44,9 @@ async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
 #[test]
 fn programs_whose_correlations_are_made_in_turns_are_right_at_the_cost_of_a_dry_run() {
     let weak = Params::new(32, true).unwrap();
-    for (n, params, bytes) in [
-        (2, weak, 0),
-        (2, weak, 400_000),
-        (2, weak, u64::MAX),
-        (2, weak.as_in_the_paper(), 0),
-        (3, weak, 400_000),
-    ] {
+    for (n, params, bytes) in
+        [(2, weak, 0), (2, weak, 400_000), (2, weak, u64::MAX), (2, weak.as_in_the_paper(), 0), (3, weak, 400_000)]
+    {
         let predict = async |ctx: &Ctx| {
             let s = Spdz2k::new_dry(n, ctx.me(), params)?;
             s.record_demand();

@@ -17,8 +17,7 @@ use crate::lasting::Lasting;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
 use crate::params::Params;
 use crate::party::Authenticated;
-use crate::source::Dims;
-use crate::source::Source;
+use crate::source::{Dims, Source};
 use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
