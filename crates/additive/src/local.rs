@@ -40,23 +40,19 @@ pub fn as_top_bit<K: Default>(x: &Share<Bits, K>, ring: Ring) -> Share<Vector, K
     })
 }
 
-/// Defines the local methods of `Sharing` in an `impl` for a family, whose field `me` is the party's number, and that
-/// nothing is checked.
+/// Defines the local methods of `Sharing` in an `impl` for a family, whose field `me` is the party's number.
 #[macro_export]
 macro_rules! local_here {
     ($values:ty, $bits:ty) => {
         type A = $values;
         type B = $bits;
 
-        const CHECKED: bool = false;
-        const MOST_BITS: u32 = 126;
-
         fn shape(&self, x: &$values) -> (quorate_ring::Ring, usize) {
-            x.shape_of()
+            quorate_ring::Module::shape_of(&**x)
         }
 
         fn bit_shape(&self, x: &$bits) -> (usize, usize) {
-            x.shape_of()
+            quorate_ring::Module::shape_of(&**x)
         }
 
         fn public(&self, value: &quorate_ring::Vector) -> $values {
@@ -126,10 +122,6 @@ macro_rules! local_here {
             ring: quorate_ring::Ring,
         ) -> quorate_engine::Result<$values> {
             Ok($crate::local::as_top_bit(x, ring))
-        }
-
-        async fn check(&self, _: &quorate_engine::Ctx) -> quorate_engine::Result<quorate_engine::Checked> {
-            Ok(quorate_engine::Checked::unneeded())
         }
     };
 }
