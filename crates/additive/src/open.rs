@@ -20,7 +20,7 @@ pub fn chunks((ring, len): (Ring, usize)) -> Chunks {
 ///
 /// # Errors
 /// Those of `open`.
-pub async fn in_chunks<K: Default>(
+pub async fn in_chunks<K>(
     ctx: &Ctx,
     x: &Share<Vector, K>,
     learns: bool,

@@ -20,7 +20,7 @@ pub fn row_elements(rows: &[u32], width: usize) -> Order {
 }
 
 /// Returns an order as part of a correlation; in a dry run `None` gives a shape of `rows` rows.
-pub fn stored<K: Default>(order: Option<&Order>, rows: usize) -> Share<Vector, K> {
+pub fn stored<K>(order: Option<&Order>, rows: usize) -> Share<Vector, K> {
     let Some(order) = order else { return Share::shape((NUMBERS, rows)) };
     let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
     Share::of(Vector::from_u64s(NUMBERS, &words))

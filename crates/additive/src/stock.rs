@@ -12,7 +12,7 @@ pub const MISSING: Error = Error::Bug { what: "a stock lacks a part of its corre
 pub type Shares<K = ()> = Material<Share<Vector, K>, Share<Bits, K>>;
 
 /// Joins correlations of one kind that consist of vectors, one after the other.
-pub fn one_after_the_other<K: Default>(mut made: Vec<Shares<K>>) -> Shares<K> {
+pub fn one_after_the_other<K>(mut made: Vec<Shares<K>>) -> Shares<K> {
     if made.len() == 1 {
         return made.remove(0);
     }

@@ -1,7 +1,5 @@
 //! `pika` as the interface that gadgets use.
 
-use std::sync::Arc;
-
 use quorate_additive::input::check_party;
 use quorate_circuits::Program;
 use quorate_engine::{Checked, ComparisonMasks, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks};
@@ -56,7 +54,7 @@ impl Sharing for Pika {
 
     fn say_factor(&self, x: &mut Values, name: Option<u32>) {
         match name {
-            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of()).map(Arc::new)),
+            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of())),
             None => x.forget_kept(),
         }
     }
