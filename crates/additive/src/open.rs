@@ -11,7 +11,7 @@ use crate::share::{Share, blank};
 pub const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
 
 /// Returns chunks of a vector that is sent or opened: two vectors of their length at a time.
-pub fn chunks((ring, len): (Ring, usize)) -> Chunks {
+pub fn opening((ring, len): (Ring, usize)) -> Chunks {
     Chunks::of_bytes(len, 2 * ring.carrier().bytes())
 }
 
@@ -26,7 +26,7 @@ pub async fn in_chunks<K>(
     learns: bool,
     open: impl AsyncFn(&Ctx, &Share<Vector, K>) -> Result<Option<Vector>>,
 ) -> Result<Option<Vector>> {
-    let chunks = chunks(x.shape_of());
+    let chunks = opening(x.shape_of());
     if chunks.count() <= 1 {
         return open(ctx, x).await;
     }
