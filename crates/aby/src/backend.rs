@@ -1,9 +1,8 @@
 //! `aby` as the interface that gadgets use.
 
-use quorate_additive::input::check_party;
 use quorate_additive::open::NOT_OPENED;
 use quorate_circuits::Program;
-use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks};
+use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
 use quorate_gadgets::{
     Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, select, trunc_prob, widen,
 };

@@ -14,9 +14,8 @@
 
 use std::cell::RefCell;
 
-use quorate_additive::input::check_owner;
 use quorate_additive::open::{NOT_OPENED, in_chunks, opening};
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Result, check_owner};
 use quorate_ring::{Module, Vector};
 
 use crate::Share;

@@ -40,6 +40,7 @@ mod lockstep;
 mod making;
 mod oneway;
 mod opened;
+mod owner;
 mod pace;
 mod party;
 mod patience;
@@ -72,6 +73,7 @@ pub use linear::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBit
 pub use making::Making;
 pub use oneway::Incoming;
 pub use opened::{Believed, Checked, Opened, Openings};
+pub use owner::{check_owner, check_party};
 pub use pace::Pace;
 pub use party::{Party, Run};
 pub use permutation::{SHUFFLED_ELEMENTS, check_rows};

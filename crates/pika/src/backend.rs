@@ -1,8 +1,7 @@
 //! `pika` as the interface that gadgets use.
 
-use quorate_additive::input::check_party;
 use quorate_circuits::Program;
-use quorate_engine::{Checked, ComparisonMasks, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks};
+use quorate_engine::{Checked, ComparisonMasks, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, select,
     trunc_prob, widen,
