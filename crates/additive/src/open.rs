@@ -40,3 +40,45 @@ pub async fn in_chunks<K>(
     .await?;
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+
+    const RING: Ring = Ring::of(64);
+
+    /// Opens x by doubling its chunks, in a dry run or with values; returns also the lengths of the chunks.
+    fn opened(is_dry: bool, x: &Share<Vector>, learns: bool) -> (Option<Vector>, Vec<usize>) {
+        let lens = RefCell::new(Vec::new());
+        let open = async |_: &Ctx, x: &Share<Vector>| {
+            lens.borrow_mut().push(x.len());
+            Ok(learns.then(|| (*x.zip(x, Vector::add_assign)).clone()))
+        };
+        let work = async |ctx: &Ctx| match is_dry {
+            true => in_chunks(ctx, x, learns, open).await,
+            false => ctx.alone(Phase::Online, async |ctx| in_chunks(ctx, x, learns, open).await),
+        };
+        let (value, _) = dry::run(0, 2, Phase::Online, work).unwrap();
+        (value, lens.into_inner())
+    }
+
+    #[test]
+    fn an_opening_is_whole_or_its_chunks_joined() {
+        for count in [0, 1, 2, 3] {
+            let len = count * opening((RING, 0)).chunk;
+            let words: Vec<u64> = (0..len as u64).collect();
+            let x = Share::of(Vector::from_u64s(RING, &words));
+            let (value, lens) = opened(false, &x, true);
+            assert_eq!((lens.len(), lens.iter().sum()), (count.max(1), len));
+            assert_eq!(value.unwrap().to_u64s(), words.iter().map(|word| 2 * word).collect::<Vec<_>>());
+            let (nothing, others) = opened(false, &x, false);
+            assert!(nothing.is_none() && others == lens, "a party that learns nothing takes part in every chunk");
+            let (shape, others) = opened(true, &Share::shape((RING, len)), true);
+            assert!(shape.is_some_and(|shape| shape.is_shape() && shape.len() == len) && others == lens);
+        }
+    }
+}
