@@ -9,7 +9,8 @@ for word in "$@"; do
     previous="$word"
 done
 case "$name" in
-quorate_aby | quorate_bench | quorate_gadgets | quorate_pika | quorate_protocols | quorate_spdz2k) ;;
+quorate_aby | quorate_additive | quorate_authenticated | quorate_bench | quorate_gadgets) ;;
+quorate_pika | quorate_protocols | quorate_spdz2k) ;;
 quorate_* | circuits_* | engine_* | fss_* | garble_* | graph_* | he_* | net_* | ot_* | ring_* | rss_* | session_*)
     exec "$rustc" "$@" -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \

@@ -1,13 +1,12 @@
 //! `aby` as the interface that gadgets use.
 
-use quorate_additive::input::check_party;
 use quorate_additive::open::NOT_OPENED;
 use quorate_circuits::Program;
-use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks};
+use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
 use quorate_gadgets::{
     Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, select, trunc_prob, widen,
 };
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector};
 
 use crate::Share;
 use crate::public_table::MOST_ENTRIES;
@@ -86,6 +85,9 @@ impl Gadgets for Aby {
 impl Sharing for Aby {
     quorate_additive::local_here! { Values, Packed }
 
+    const CHECKED: bool = false;
+    const MOST_BITS: u32 = 126;
+
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
         self.share_input(ctx, owner, shape, value)
     }
@@ -98,6 +100,10 @@ impl Sharing for Aby {
         value: Option<&Bits>,
     ) -> Result<Self::B> {
         self.share_input(ctx, owner, shape, value)
+    }
+
+    async fn check(&self, _: &Ctx) -> Result<Checked> {
+        Ok(Checked::unneeded())
     }
 
     compiled_here! { Aby:

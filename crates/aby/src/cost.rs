@@ -363,18 +363,16 @@ fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
     }
 }
 
-/// Returns the cost of one of both directions of a matrix product.
+/// Returns the cost of one of both directions of a matrix product: for each bit of a chosen element a transfer, and a
+/// message of `n` elements, over Z_2^bits to Z_2.
 fn rows_product(product: Product) -> Cost {
-    let block = |block: &Range<usize>| {
-        let message = |j: u32| {
-            let (ring, len) = product.message(j, block);
-            ring.packed_bytes(len)
-        };
-        let bytes: usize = (0..product.ring.bits()).map(message).sum();
-        let transfers = Cost::from(transfers::cots(Options::default(), product.transfers(block)));
+    let bits = product.ring.bits();
+    let block = |block: Range<usize>| {
+        let bytes: usize = (1..=bits).map(|bits| Ring::of(bits).packed_bytes(block.len() * product.n)).sum();
+        let transfers = Cost::from(transfers::cots(Options::default(), block.len() * bits as usize));
         transfers.then(Cost { rounds: 1, bytes: bytes as u64 })
     };
-    product.blocks().iter().map(block).fold(Cost::default(), Cost::beside)
+    product.blocks().into_iter().map(block).fold(Cost::default(), Cost::beside)
 }
 
 /// Returns the cost of one batch of correlations.

@@ -14,9 +14,8 @@
 
 use std::cell::RefCell;
 
-use quorate_additive::input::check_owner;
-use quorate_additive::open::{NOT_OPENED, chunks, in_chunks};
-use quorate_engine::{Ctx, Result};
+use quorate_additive::open::{NOT_OPENED, in_chunks, opening};
+use quorate_engine::{Ctx, Result, check_owner};
 use quorate_ring::{Module, Vector};
 
 use crate::Share;
@@ -64,7 +63,7 @@ impl Aby {
 
     /// Opens a long vector to both parties, in place of this party's share of it.
     pub(crate) async fn open_in_place(&self, ctx: &Ctx, x: Share<Vector>) -> Result<Share<Vector>> {
-        let chunks = chunks(x.shape_of());
+        let chunks = opening(x.shape_of());
         let value = RefCell::new(x);
         let work = async |ctx: Ctx, range| {
             let own = value.borrow().map(|x| x.slice(range));

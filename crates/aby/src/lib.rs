@@ -17,8 +17,9 @@
 //! | shuffle | `shuffle` | 2 | 2 elements |
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
-//! All protocols use correlations that the dry run of a program counts (`stock`) and that oblivious transfers make
-//! offline (`make`, `matrix`, `shuffle`, `points`).
+//! All protocols use correlations (`kind`) that the dry run of a program counts (`stock`) and that oblivious transfers
+//! make offline (`make`, `matrix`, `shuffle`, `points` with the sizes in `keys`). What the parties do alone with their
+//! shares is in [`quorate_additive`].
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -37,7 +37,7 @@ pub(crate) struct Product {
     pub ring: Ring,
     m: usize,
     k: usize,
-    n: usize,
+    pub n: usize,
 }
 
 impl Product {
@@ -63,12 +63,12 @@ impl Product {
     }
 
     /// Returns the number of transfers for a block, one for each bit.
-    pub fn transfers(self, block: &Range<usize>) -> usize {
+    fn transfers(self, block: &Range<usize>) -> usize {
         block.len() * self.ring.bits() as usize
     }
 
     /// Returns the shape of one message: a row for each element of the block, over Z_2^(bits-j).
-    pub fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
+    fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
         (Ring::of(self.ring.bits() - j), block.len() * self.n)
     }
 

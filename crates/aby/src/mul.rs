@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use quorate_additive::blank;
-use quorate_additive::open::{NOT_OPENED, chunks};
+use quorate_additive::open::{NOT_OPENED, opening};
 use quorate_additive::product::{combined, in_rows};
 use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
@@ -99,7 +99,7 @@ impl Aby {
         [a, b, _]: &[Share<Vector>; 3],
     ) -> Result<(Share<Vector>, Share<Vector>)> {
         let (d, e) = (x.zip(a, Vector::sub_assign), y.zip(b, Vector::sub_assign));
-        if chunks((d.ring(), d.len() + e.len())).count() > 1 {
+        if opening((d.ring(), d.len() + e.len())).count() > 1 {
             let open_d = async |ctx: Ctx| self.open_in_place(&ctx, d).await;
             return ctx.join(open_d, async |ctx: Ctx| self.open_in_place(&ctx, e).await).await;
         }

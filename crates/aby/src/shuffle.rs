@@ -23,10 +23,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use quorate_additive::open::chunks;
-use quorate_additive::order::row_elements;
+use quorate_additive::blank;
+use quorate_additive::open::opening;
+use quorate_additive::order::{read_order, row_elements, stored_order};
 use quorate_additive::stock::MISSING;
-use quorate_additive::{blank, order};
 use quorate_circuits::permutation_network::{Layers, Switch, network, part, routed, switches};
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Slot, Stocks, check_rows};
 use quorate_ring::meter::fetched;
@@ -63,7 +63,7 @@ impl Aby {
             let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
             let mut made = self.draw(ctx, kind, 1).await?.vectors;
             let order = (mover == self.me).then(|| made.remove(0));
-            let order = order.filter(|_| !ctx.is_dry()).map(|order| order::read(&order));
+            let order = order.filter(|_| !ctx.is_dry()).map(|order| read_order(&order));
             let (first, second) = made.split_at(made.len().min(columns.len()));
             let pass = async |ctx: Ctx, i: usize| {
                 let (x, width) = (&shuffled[i], widths[i].1);
@@ -97,7 +97,7 @@ impl Aby {
             }
             None => Ok(ctx.exchange::<Vector>(&[], &[(self.peer(), (ring, range.len()))]).await?.pop()),
         };
-        let chunks = chunks((ring, len));
+        let chunks = opening((ring, len));
         if len == 0 {
             return Ok(received);
         }
@@ -122,13 +122,13 @@ impl Aby {
         let coins = ctx.randomness();
         if mover == self.me {
             if ctx.is_dry() {
-                let order = order::stored(None, rows);
+                let order = stored_order(None, rows);
                 let differences = self.follow_switches(ctx, &network(rows), rows, &columns).await?;
                 return Ok(Material::of_vectors(std::iter::once(order).chain(differences).collect()));
             }
             let order = coins.stream(&self.private).permutation(rows);
             let differences = self.follow_switches(ctx, &routed(&order), rows, &columns).await?;
-            let order = order::stored(Some(&order), rows);
+            let order = stored_order(Some(&order), rows);
             return Ok(Material::of_vectors(std::iter::once(order).chain(differences).collect()));
         }
         let mut own = coins.stream(&self.private);

@@ -48,6 +48,15 @@ fn local_operations_on_all_pairs() {
 }
 
 #[test]
+fn an_and_of_no_rows_has_no_rows() {
+    let shape = agreed(async |aby, ctx| {
+        let none = aby.public_bits(&Bits::zeros(0, 5));
+        Ok(aby.bit_shape(&aby.and(ctx, &none, &none).await?))
+    });
+    assert_eq!(shape, (0, 5));
+}
+
+#[test]
 fn sums_of_products_and_matrix_products() {
     for k in [1, 3, 4, 8, 20, 33, 64] {
         let ring = Ring::of(k);

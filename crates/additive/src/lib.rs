@@ -9,14 +9,12 @@
 //! |---|---|
 //! | `share` | a party's share, and its form in a stock |
 //! | [`local`] | operations without messages |
-//! | [`input`] | checks of owners and parties |
 //! | [`open`] | openings of long vectors |
 //! | [`product`] | products from a triple after its opening |
 //! | [`order`] | orders of rows, for shuffles |
 //! | [`stock`] | parts of stocks of correlations |
 #![forbid(unsafe_code)]
 
-pub mod input;
 pub mod local;
 pub mod open;
 pub mod order;

@@ -5,7 +5,7 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 use crate::share::{Share, blank};
 
 /// Returns party `me`'s share of a public value: the value at party 0, zero at party 1, a shape at any other.
-pub fn public<M: Module, K: Default>(me: usize, value: &M) -> Share<M, K> {
+pub fn public<M: Module, K>(me: usize, value: &M) -> Share<M, K> {
     Share::of(match me {
         0 => value.clone(),
         _ => blank(value.is_shape() || me > 1, value.shape_of()),
@@ -13,7 +13,7 @@ pub fn public<M: Module, K: Default>(me: usize, value: &M) -> Share<M, K> {
 }
 
 /// Returns the sum of a shared and a public value: party 0 adds it to its share.
-pub fn plus_public<M: Module, K: Default>(me: usize, x: &Share<M, K>, value: &M) -> Share<M, K> {
+pub fn plus_public<M: Module, K>(me: usize, x: &Share<M, K>, value: &M) -> Share<M, K> {
     let mut sum = x.map(M::clone);
     if me == 0 {
         sum.add_assign(value);
@@ -22,17 +22,17 @@ pub fn plus_public<M: Module, K: Default>(me: usize, x: &Share<M, K>, value: &M)
 }
 
 /// Joins the values of several shares.
-pub fn merged<M: Module, K: Default>(parts: &[&Share<M, K>], merge: impl Fn(&[&M]) -> M) -> Share<M, K> {
+pub fn merged<M: Module, K>(parts: &[&Share<M, K>], merge: impl Fn(&[&M]) -> M) -> Share<M, K> {
     Share::of(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
 }
 
 /// Returns the lowest bits of the shares: their sum modulo 2 is that of the shares.
-pub fn low_bit<K: Default>(x: &Share<Vector, K>) -> Share<Bits, K> {
+pub fn low_bit<K>(x: &Share<Vector, K>) -> Share<Bits, K> {
     x.map(Vector::low_bit)
 }
 
 /// Returns 2^(k-1) times the bits: 2^(k-1) times a sum depends on that sum modulo 2 only.
-pub fn as_top_bit<K: Default>(x: &Share<Bits, K>, ring: Ring) -> Share<Vector, K> {
+pub fn as_top_bit<K>(x: &Share<Bits, K>, ring: Ring) -> Share<Vector, K> {
     x.map(|share| {
         let mut top = share.to_vector(ring);
         top.shl(ring.bits() - 1);
@@ -40,23 +40,19 @@ pub fn as_top_bit<K: Default>(x: &Share<Bits, K>, ring: Ring) -> Share<Vector, K
     })
 }
 
-/// Defines the local methods of `Sharing` in an `impl` for a family, whose field `me` is the party's number, and that
-/// nothing is checked.
+/// Defines the local methods of `Sharing` in an `impl` for a family, whose field `me` is the party's number.
 #[macro_export]
 macro_rules! local_here {
     ($values:ty, $bits:ty) => {
         type A = $values;
         type B = $bits;
 
-        const CHECKED: bool = false;
-        const MOST_BITS: u32 = 126;
-
         fn shape(&self, x: &$values) -> (quorate_ring::Ring, usize) {
-            x.shape_of()
+            quorate_ring::Module::shape_of(&**x)
         }
 
         fn bit_shape(&self, x: &$bits) -> (usize, usize) {
-            x.shape_of()
+            quorate_ring::Module::shape_of(&**x)
         }
 
         fn public(&self, value: &quorate_ring::Vector) -> $values {
@@ -126,10 +122,6 @@ macro_rules! local_here {
             ring: quorate_ring::Ring,
         ) -> quorate_engine::Result<$values> {
             Ok($crate::local::as_top_bit(x, ring))
-        }
-
-        async fn check(&self, _: &quorate_engine::Ctx) -> quorate_engine::Result<quorate_engine::Checked> {
-            Ok(quorate_engine::Checked::unneeded())
         }
     };
 }

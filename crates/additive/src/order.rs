@@ -20,14 +20,14 @@ pub fn row_elements(rows: &[u32], width: usize) -> Order {
 }
 
 /// Returns an order as part of a correlation; in a dry run `None` gives a shape of `rows` rows.
-pub fn stored<K: Default>(order: Option<&Order>, rows: usize) -> Share<Vector, K> {
+pub fn stored_order<K>(order: Option<&Order>, rows: usize) -> Share<Vector, K> {
     let Some(order) = order else { return Share::shape((NUMBERS, rows)) };
     let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
     Share::of(Vector::from_u64s(NUMBERS, &words))
 }
 
 /// Returns the order that is part of a correlation.
-pub fn read(stored: &Vector) -> Order {
+pub fn read_order(stored: &Vector) -> Order {
     let words = Zeroizing::new(stored.to_u64s());
     let mut order = Zeroizing::new(Vec::with_capacity(words.len()));
     order.extend(words.iter().map(|&word| word as u32));
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn an_order_is_read_as_it_was_stored() {
         let order = Zeroizing::new(vec![2, 0, 3, 1]);
-        let vector: Share<Vector> = stored(Some(&order), 4);
-        assert_eq!(*read(&vector), *order);
+        let vector: Share<Vector> = stored_order(Some(&order), 4);
+        assert_eq!(*read_order(&vector), *order);
         assert_eq!(layout(4, &[(16, 1)], true)[0], (vector.ring(), vector.len()));
-        assert!(stored::<()>(None, 4).is_shape());
+        assert!(stored_order::<()>(None, 4).is_shape());
         assert_eq!(*row_elements(&order, 2), [4, 5, 0, 1, 6, 7, 2, 3]);
     }
 }

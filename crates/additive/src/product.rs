@@ -8,7 +8,7 @@ use crate::share::{Share, blank};
 
 /// Returns party `me`'s share of the product: c + d b + (a + d) e at party 0, and c + d b + a e at party 1.
 /// `accumulate` adds a product of its last two arguments to its first one.
-pub fn combined<M: Module, K: Default>(
+pub fn combined<M: Module, K>(
     me: usize,
     [mut a, b, c]: [Share<M, K>; 3],
     (d, e): (&M, &M),
@@ -24,7 +24,7 @@ pub fn combined<M: Module, K: Default>(
 }
 
 /// Splits one row of bits into several.
-pub fn in_rows<K: Default + Clone>(flat: &Share<Bits, K>, rows: usize, lanes: usize) -> Share<Bits, K> {
+pub fn in_rows<K>(flat: &Share<Bits, K>, rows: usize, lanes: usize) -> Share<Bits, K> {
     if rows == 1 {
         return flat.clone();
     }

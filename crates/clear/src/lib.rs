@@ -26,7 +26,7 @@ use quorate_circuits::Program;
 use quorate_crypto::Seed;
 use quorate_engine::{
     Checked, Ctx, Demand, EdaBits, Error, Form, Layout, Linear, LinearBits, Material, Misuse, Opened, Positions,
-    Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_rows,
+    Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_party, check_rows,
 };
 use quorate_gadgets::testing::Tested;
 use quorate_gadgets::{
@@ -241,11 +241,6 @@ fn given<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>)
         Some(_) => Err(Misuse::Other { what: "an input of another shape than was agreed" }.into()),
         None => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
     }
-}
-
-fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
-    let parties = ctx.parties();
-    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
 }
 
 /// A kind of correlation: a number r that is uniform in Z_2^bits, with functions of it.

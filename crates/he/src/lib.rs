@@ -14,6 +14,7 @@
 //! | `crt` | the combination of two residues |
 //! | `scheme` | the interface of a cryptosystem |
 //! | `paillier`, `dgk` | the cryptosystems |
+//! | `keys` | this party's key and the peer's |
 //! | `setup` | the start of a session: an exchange of public keys |
 //! | `steps` | the local work of a batch of triples |
 //! | `triples` | the protocol |
@@ -25,6 +26,7 @@ mod coins;
 pub mod cost;
 mod crt;
 mod dgk;
+mod keys;
 mod modulus;
 mod options;
 mod paillier;

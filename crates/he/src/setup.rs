@@ -9,9 +9,10 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Mismatch, Result};
 
 use crate::coins::Coins;
+use crate::keys::{Keys, Shapes};
 use crate::options::{Level, OPTIONS_BYTES, Options, Scheme};
 use crate::scheme::{Parsed, PublicKey, SecretKey};
-use crate::steps::{Pair, Shapes, Steps};
+use crate::steps::Steps;
 use crate::{dgk, paillier};
 
 /// Homomorphic encryption between this party and one peer, in both directions, for a session.
@@ -42,7 +43,7 @@ impl<S: SecretKey + 'static> Own for S {
 
     fn meet(self: Box<Self>, level: Level, message: &[u8]) -> Parsed<Box<dyn Steps>> {
         let theirs = S::Public::read_key(level, message)?;
-        Ok(Box::new(Pair { own: *self, theirs }))
+        Ok(Box::new(Keys { own: *self, theirs }))
     }
 }
 

@@ -8,19 +8,9 @@ use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
 use crate::coins::Coins;
+use crate::keys::{Keys, Shapes};
 use crate::options::Options;
 use crate::scheme::{Parsed, PublicKey, Query, SecretKey, Words};
-
-/// This party's key, and the peer's.
-pub(crate) struct Pair<S: SecretKey> {
-    pub own: S,
-    pub theirs: S::Public,
-}
-
-/// The replacement of keys in a dry run.
-pub(crate) struct Shapes {
-    pub options: Options,
-}
 
 /// Returns the bytes of the ciphertexts of `len` triples' factors, and of their answers.
 pub(crate) fn bytes(options: Options, ring: Ring, len: usize) -> [usize; 2] {
@@ -79,7 +69,7 @@ impl Batch {
     }
 }
 
-impl<S: SecretKey> Steps for Pair<S> {
+impl<S: SecretKey> Steps for Keys<S> {
     /// Encrypts triple by triple.
     fn encrypt(&self, batch: &Batch) -> Vec<u8> {
         let words = batch.own.words();

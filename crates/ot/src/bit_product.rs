@@ -55,7 +55,7 @@ impl Ot {
         self.hash_received(&mut received);
         let mut share = Wiped(received.blocks.to_vector(ring));
         let incoming = [(self.peer, (ring, share.len()))];
-        let answer = ctx.exchange::<Vector>(&[], &incoming).await?.pop().ok_or(crate::roots::LOST)?;
+        let answer = ctx.exchange::<Vector>(&[], &incoming).await?.pop().ok_or(crate::error::LOST)?;
         share.add_mul_assign(&answer, &Wiped(choices.to_vector(ring)));
         share.reduce();
         Ok(share.into_inner())

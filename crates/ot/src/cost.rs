@@ -6,7 +6,7 @@ use quorate_ring::Ring;
 use crate::options::Options;
 use crate::{product, rows, softspoken};
 
-pub use crate::source::Cost;
+pub use crate::communication::Cost;
 
 /// Returns the bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {

@@ -22,16 +22,20 @@
 //! | `rows` | chunks of long rows |
 //! | `triples` | multiplication triples over Z_2^k and for bits |
 //! | [`cost`] | the costs of each |
+//! | `communication` | rounds and bytes |
+//! | `error` | errors that several protocols share |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod base;
 mod bit_product;
 mod blocks;
+mod communication;
 pub mod correlated;
 pub mod cost;
 mod cot;
 mod domains;
+mod error;
 mod flat;
 mod options;
 mod product;

@@ -20,8 +20,8 @@ use quorate_ring::{Bits, Ring, Vector, Wiped, pack_words, unpack_words};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::cot::Pads;
+use crate::error::LOST;
 use crate::flat::flat;
-use crate::roots::LOST;
 use crate::setup::{Ot, fits};
 use crate::source::{Received, Sender, Sent};
 

@@ -8,6 +8,7 @@ use quorate_engine::{Ctx, Error, Mismatch, Result};
 use zeroize::Zeroizing;
 
 use crate::base::{BaseReceiver, BaseSender, Direction, Key, RECEIVER_BYTES, SENDER_BYTES};
+use crate::error::LOST;
 use crate::remembered;
 use crate::tree::{self, Leaves};
 
@@ -64,14 +65,6 @@ pub(crate) struct Roots {
     pub own: Vec<Leaves>,
     /// The leaves of the peer's trees; those at this party's points are garbage.
     pub theirs: Vec<Leaves>,
-}
-
-/// The error for an exchange that returns too few messages.
-pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
-
-/// Returns the error of a system without randomness.
-pub(crate) fn no_randomness() -> Error {
-    Error::Bug { what: "the operating system has no randomness to give" }
 }
 
 /// Returns the key that each base OT must give, 0 or 1: that of the sibling, not that of the tree's next turn.

@@ -7,8 +7,9 @@ use quorate_crypto::{Prg, Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Misuse, Result};
 use zeroize::Zeroizing;
 
+use crate::error::NO_RANDOMNESS;
 use crate::options::Options;
-use crate::roots::{Roots, Shape, no_randomness};
+use crate::roots::{Roots, Shape};
 use crate::rows::window_of;
 use crate::softspoken::{SoftReceiver, SoftSender};
 use crate::tree::Tree;
@@ -44,7 +45,7 @@ impl Ot {
     /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the trees do not fit the base OTs; any error that ends a
     /// run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
-        Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
+        Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| NO_RANDOMNESS)?).await
     }
 
     /// Sets up both directions with `peer`, with all of this party's coins derived from `own`, which must never be used

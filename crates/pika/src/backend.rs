@@ -1,10 +1,7 @@
 //! `pika` as the interface that gadgets use.
 
-use std::sync::Arc;
-
-use quorate_additive::input::check_party;
 use quorate_circuits::Program;
-use quorate_engine::{Checked, ComparisonMasks, EdaBits, Form, Opened, Sharing, TruncMasks};
+use quorate_engine::{Checked, ComparisonMasks, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, select,
     trunc_prob, widen,
@@ -50,13 +47,19 @@ impl Gadgets for Pika {
 impl Sharing for Pika {
     quorate_additive::local_here! { Values, Packed }
 
+    const CHECKED: bool = false;
+    const MOST_BITS: u32 = 126;
     const KEEPS_FACTORS: bool = true;
 
     fn say_factor(&self, x: &mut Values, name: Option<u32>) {
         match name {
-            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of()).map(Arc::new)),
+            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of())),
             None => x.forget_kept(),
         }
+    }
+
+    async fn check(&self, _: &Ctx) -> Result<Checked> {
+        Ok(Checked::unneeded())
     }
 
     compiled_here! { Pika:

@@ -29,8 +29,9 @@
 
 use std::sync::Arc;
 
+use quorate_additive::blank;
+use quorate_additive::order::stored_order;
 use quorate_additive::stock::one_after_the_other;
-use quorate_additive::{blank, order};
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
 use quorate_fss::Dealt;
 use quorate_ring::meter::deferred;
@@ -291,7 +292,7 @@ impl Pika {
     ) -> Result<Material> {
         let columns: Vec<(Ring, usize)> = columns.iter().map(|&(bits, width)| (Ring::of(bits), width)).collect();
         let coins = ctx.randomness();
-        let order = |peer: usize| match ctx.is_dry() {
+        let drawn_order = |peer: usize| match ctx.is_dry() {
             true => Zeroizing::default(),
             false => coins.stream(self.coins_with(peer)).permutation(rows),
         };
@@ -303,12 +304,12 @@ impl Pika {
         let mut moved: Vec<A> = columns.iter().map(|&(ring, width)| Share::shape((ring, rows * width))).collect();
         let mut kept = Vec::new();
         if self.deals() {
-            let (order, [a, b]) = (order(mover), masks(1 - mover));
+            let (order, [a, b]) = (drawn_order(mover), masks(1 - mover));
             moved = a.iter().zip(&columns).map(|(a, (_, width))| moved_rows(a, &order, *width)).collect();
             moved.iter_mut().zip(&b).for_each(|(moved, b)| moved.sub_assign(b));
         } else if self.me == mover {
-            let order = order(DEALER);
-            kept.push(order::stored((!ctx.is_dry()).then_some(&order), rows));
+            let order = drawn_order(DEALER);
+            kept.push(stored_order((!ctx.is_dry()).then_some(&order), rows));
         } else {
             kept.extend(masks(DEALER).into_iter().flatten());
         }

@@ -16,9 +16,8 @@
 //! nor a share that was not made anew. Parties 0 and 1 send it x_0 + r and x_1 - r, with r from the seed that they
 //! alone know: these are uniform summands of x.
 
-use quorate_additive::input::check_owner;
 use quorate_additive::open::{NOT_OPENED, in_chunks};
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Result, check_owner};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::setup::{DEALER, Pika};

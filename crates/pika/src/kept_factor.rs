@@ -17,8 +17,6 @@
 //!
 //! Values that are computed from a factor, slices of it included, are not factors.
 
-use std::sync::Arc;
-
 use quorate_engine::{Ctx, Form, Result, Stocks};
 use quorate_ring::{Module, Vector};
 
@@ -54,14 +52,14 @@ impl Pika {
         difference.add_assign(x);
         let opened = Share::of(self.open_long(ctx, &difference).await?);
         let kept = if self.deals() && !ctx.is_dry() { Some(self.masks.of(name)?) } else { None };
-        Ok(x.keeping(Some(Arc::new(Factor { name, opened, _mask: kept }))))
+        Ok(x.keeping(Some(Factor { name, opened, _mask: kept })))
     }
 
     /// Computes form(x, y) where one of them is a factor; if both are, the right one counts as the factor.
     pub(crate) async fn multiply_by_factor(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2]) -> Option<Result<A>> {
         let right = y.kept().is_some();
         let [other, by] = if right { [x, y] } else { [y, x] };
-        let (factor, form) = (by.kept().as_ref()?, whole(form, (x, y))?);
+        let (factor, form) = (by.kept()?, whole(form, (x, y))?);
         let kind = Kind::TripleBy { bits: x.ring().bits(), form, right, factor: factor.name };
         Some(self.multiply_by(ctx, (kind, form, right), (other, by), factor).await)
     }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use quorate_additive::blank;
-use quorate_additive::open::chunks;
+use quorate_additive::open::opening;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Module, Vector};
 
@@ -31,7 +31,7 @@ impl Pika {
 
     /// Passes as [`Pika::pass`] does; a long vector goes as a stream of chunks.
     pub(crate) async fn pass_long(&self, ctx: &Ctx, way: Way, own: &Vector) -> Result<Option<Share<Vector>>> {
-        let chunks = chunks(own.shape_of());
+        let chunks = opening(own.shape_of());
         if chunks.count() <= 1 {
             return self.pass(ctx, way, own).await;
         }

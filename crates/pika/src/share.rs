@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use quorate_engine::{Error, Result};
 use quorate_ring::{Ring, Vector};
+use zeroize::ZeroizeOnDrop;
 
 /// A share of party 0 or 1; at party 2 a share is a shape. A value that stays a factor keeps its further parts beside
 /// it.
-pub type Share<M> = quorate_additive::Share<M, Option<Arc<Factor>>>;
+pub type Share<M> = quorate_additive::Share<M, Factor>;
 
-/// What a party has of a factor beside its share of the value.
+/// What a party has of a factor beside its share of the value. Its parts are wiped when dropped.
 pub struct Factor {
     /// The factor's name.
     pub(crate) name: u32,
@@ -20,6 +21,8 @@ pub struct Factor {
     /// b, at party 2: it is kept while this exists.
     pub(crate) _mask: Option<Arc<Share<Vector>>>,
 }
+
+impl ZeroizeOnDrop for Factor {}
 
 impl Factor {
     /// Returns a factor for dry runs; an empty value has no mask.

@@ -15,8 +15,7 @@
 //! | each of two passes | 1 | a row for each row, by the party that does not move |
 //! | dealt for it | | a row for each row, to the mover |
 
-use quorate_additive::order;
-use quorate_additive::order::{Order, row_elements};
+use quorate_additive::order::{Order, read_order, row_elements};
 use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Result, Sharing, Stocks, check_rows};
 use quorate_ring::Vector;
@@ -61,7 +60,7 @@ impl Pika {
         let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
         let mut dealt = self.draw(ctx, kind, 1).await?.vectors;
         let order = (mover == self.me).then(|| dealt.remove(0));
-        let order = order.filter(|_| !ctx.is_dry()).map(|order| order::read(&order)).unwrap_or_default();
+        let order = order.filter(|_| !ctx.is_dry()).map(|order| read_order(&order)).unwrap_or_default();
         let (first, second) = dealt.split_at(dealt.len().min(columns.len()));
         let way = (1 - mover, mover);
         let pass = async |ctx: Ctx, i: usize| {

@@ -1,4 +1,5 @@
-//! Input by an outside client, at a party: its shares from the packet that it received ([`client`](crate::client)).
+//! Input by an outside client, at a party: its shares from the packet that it received. The source and the wire format
+//! are those of [`client`](crate::client).
 
 use quorate_crypto::Seed;
 use quorate_ring::{Ring, Vector};
@@ -48,7 +49,7 @@ impl Rss {
             };
             shares.push(share);
         }
-        self.accepted.borrow_mut().0.insert(number);
+        self.accepted.borrow_mut().add(number, MOST_ACCEPTED)?;
         Ok(Shared::new((ring, len), shares))
     }
 }

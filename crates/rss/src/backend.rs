@@ -2,7 +2,8 @@
 
 use quorate_circuits::Program;
 use quorate_engine::{
-    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
+    check_party,
 };
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
@@ -268,11 +269,6 @@ impl Sharing for Rss {
     async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
         Ok(Checked::unneeded())
     }
-}
-
-fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
-    let parties = ctx.parties();
-    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
 }
 
 const NOT_OPENED: quorate_engine::Error = quorate_engine::Error::Bug { what: "an opening to all gave nothing" };

@@ -1,4 +1,5 @@
-//! Input by an outside client: the sharing arithmetic and the wire format. The transport of packets is not part of it.
+//! Input by an outside client, at the client: its packets, and what their readers check alike. A party reads its packet
+//! in `accept`. The transport of packets is not part of it.
 //!
 //! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is only honest about
 //! its format. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds
@@ -102,9 +103,10 @@ pub(crate) const MOST_ACCEPTED: usize = 1 << 20;
 
 /// The numbers of the packets that were accepted.
 #[derive(Default)]
-pub(crate) struct Accepted(pub(crate) BTreeSet<[u8; NUMBER_BYTES]>);
+pub(crate) struct Accepted(BTreeSet<[u8; NUMBER_BYTES]>);
 
 impl Accepted {
+    /// Checks that a number is new, and that it is not beyond the `most` numbers that are remembered.
     pub(crate) fn check(&self, number: &[u8; NUMBER_BYTES], most: usize) -> Result<(), ClientError> {
         if self.0.contains(number) {
             return Err(ClientError::UsedBefore);
@@ -112,6 +114,13 @@ impl Accepted {
         if self.0.len() >= most {
             return Err(ClientError::TooMany { most });
         }
+        Ok(())
+    }
+
+    /// Remembers a number, after its check.
+    pub(crate) fn add(&mut self, number: [u8; NUMBER_BYTES], most: usize) -> Result<(), ClientError> {
+        self.check(&number, most)?;
+        self.0.insert(number);
         Ok(())
     }
 }
@@ -200,10 +209,9 @@ mod tests {
     fn packets_beyond_the_record_are_not_accepted() {
         let mut accepted = Accepted::default();
         for number in 0..3 {
-            accepted.check(&[number; NUMBER_BYTES], 3).unwrap();
-            accepted.0.insert([number; NUMBER_BYTES]);
+            accepted.add([number; NUMBER_BYTES], 3).unwrap();
         }
-        assert_eq!(accepted.check(&[1; NUMBER_BYTES], 3), Err(ClientError::UsedBefore));
-        assert_eq!(accepted.check(&[9; NUMBER_BYTES], 3), Err(ClientError::TooMany { most: 3 }));
+        assert_eq!(accepted.add([1; NUMBER_BYTES], 3), Err(ClientError::UsedBefore));
+        assert_eq!(accepted.add([9; NUMBER_BYTES], 3), Err(ClientError::TooMany { most: 3 }));
     }
 }

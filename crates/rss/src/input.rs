@@ -7,28 +7,12 @@
 //! which is the rest of the value and is sent to its t other holders. Shares with p* in T are zero: the owner does not
 //! know their seeds, which t+1 other parties know, so they would hide nothing.
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Result, check_owner};
 use quorate_ring::{Module, Ring, Vector};
 
 use crate::maps::Set;
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
-
-/// Checks that the owner exists, and that it alone gives a value, of the shape on which all parties agree.
-fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
-    let parties = ctx.parties();
-    if owner >= parties {
-        return Err(Misuse::NoSuchParty { party: owner, parties }.into());
-    }
-    match value {
-        _ if ctx.is_dry() => Ok(()),
-        None if owner == ctx.me() => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
-        Some(value) if value.shape_of() != shape => {
-            Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
-        }
-        _ => Ok(()),
-    }
-}
 
 impl Rss {
     /// Shares the owner's value; `value` is `Some` exactly at the owner (ignored in a dry run).

@@ -12,7 +12,7 @@
 //! | MulPub (Protocol 2) | `mulpub` | 1 | n - 1 |
 //! | Open | `open` | 1 | t |
 //! | Input by a computing party (A.1) | `input` | 1 | t, by the owner |
-//! | Input by a client (Protocol 5) | [`client`], `accept` | 0 | 0 |
+//! | Input by a client (Protocol 5): its packets; reading them | [`client`]; `accept` | 0 | 0 |
 //! | RandBit (Protocol 6) | `randbit` | 1 | n - 1, over Z_2^(k+2) |
 //! | masks for truncation and for wider rings (Protocols 3, 4) | `masks` | as edaBit, + 1 | |
 //! | edaBit (Protocol 7) | `edabit` | log(t+1) (log k + 1) + 1 | inputs, and the ANDs of its adders |

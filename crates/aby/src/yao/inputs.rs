@@ -16,13 +16,12 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use quorate_additive::input::check_owner;
 use quorate_additive::product::in_rows;
 use quorate_additive::stock::MISSING;
 use quorate_additive::{blank, local};
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_crypto::RUN;
-use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
+use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks, check_owner};
 use quorate_gadgets::Labels as _;
 use quorate_garble::{Delta, LABEL_BYTES};
 use quorate_ring::{Bits, Ring, Vector};

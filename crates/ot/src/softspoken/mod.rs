@@ -33,8 +33,8 @@ pub(crate) use sender::SoftSender;
 
 use quorate_ring::Bits;
 
+use crate::communication::Cost;
 use crate::options::Options;
-use crate::source::Cost;
 
 /// OTs that one block of the functions gives.
 pub(crate) const GROUP: usize = 128;

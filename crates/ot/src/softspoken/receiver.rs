@@ -7,9 +7,10 @@ use quorate_ring::{Bits, Module, Wiped};
 use super::check::{self, Digest, Hash};
 use super::columns::{Columns, GROUP_WORDS, Scratch, taken};
 use super::{Batch, GROUP, cost};
+use crate::communication::Cost;
 use crate::options::Options;
 use crate::rows::matrix;
-use crate::source::{Choices, Cost, Received, Receiver};
+use crate::source::{Choices, Received, Receiver};
 use crate::tree::Tree;
 
 /// The receiver's end for a session.

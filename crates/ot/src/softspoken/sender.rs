@@ -10,9 +10,10 @@ use super::check::{self, Hash};
 use super::columns::{Columns, GROUP_WORDS, Scratch, taken};
 use super::{Batch, GROUP, cost};
 use crate::blocks::Blocks;
+use crate::communication::Cost;
+use crate::error::{LOST, NO_RANDOMNESS};
 use crate::options::Options;
-use crate::roots::{LOST, no_randomness};
-use crate::source::{Cost, Sender, Sent};
+use crate::source::{Sender, Sent};
 use crate::tree::Tree;
 use zeroize::Zeroize;
 
@@ -77,7 +78,7 @@ impl SoftSender {
     /// Challenges the receiver.
     async fn verify(&self, ctx: &Ctx, batch: Batch, instance: u128, columns: &Columns) -> Result<()> {
         let mut challenge = [0; check::CHALLENGE_BYTES];
-        os_random(&mut challenge).map_err(|_| no_randomness())?;
+        os_random(&mut challenge).map_err(|_| NO_RANDOMNESS)?;
         ctx.exchange_bytes(&[(self.peer, &challenge)], &[]).await?;
         let digests = Hash::new(&challenge).columns(batch, columns);
         let answer = ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?.pop().unwrap_or_default();
