@@ -193,10 +193,10 @@ class Files:
     def used(self, module: Module) -> Iterator[Module]:
         """Yields the absolute path of everything of this crate that a module's file names outside re-exports."""
         code = self.code[module]
-        for name, target in self.imports[module].items():
-            is_of_a_part = target[: len(module)] == module
+        for name, path in self.imports[module].items():
+            is_of_a_part = path[: len(module)] == module
             if not (name in self.exported[module] and is_of_a_part) or re.search(rf"\b{name}\b", code):
-                yield target
+                yield path
         for found in _PATH.findall(code):
             if target := self.absolute(module, re.split(r"\s*::\s*", found)):
                 yield target
