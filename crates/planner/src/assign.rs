@@ -221,3 +221,6 @@ fn conversions(items: &[Item]) -> BTreeSet<(usize, Domain, Domain)> {
     wanted.retain(|&(_, from, to)| from != to);
     wanted
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,12 +47,7 @@ pub(super) fn mix<B: Family>(
 }
 
 /// Plans a run by prices.
-fn planned<B: Family>(
-    work: &mut Work<'_>,
-    options: &Options,
-    prices: &DryRuns<B>,
-    rivals: Rivals,
-) -> Result<Decided> {
+fn planned<B: Family>(work: &mut Work<'_>, options: &Options, prices: &DryRuns<B>, rivals: Rivals) -> Result<Decided> {
     let started = own_seconds();
     let mut book = prices.open();
     let allowed = Domain::ALL.map(|domain| options.sharings.allows(domain));
