@@ -44,10 +44,7 @@ fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
 #[test]
 fn the_first_level_of_a_tree_takes_nothing_online() {
     const LEN: usize = 100;
-    for (n, params, ands) in [
-        (2, Params::default(), Kind::BitTriple),
-        (3, Params::default(), Kind::BitTriple),
-    ] {
+    for (n, params, ands) in [(2, Params::default(), Kind::BitTriple), (3, Params::default(), Kind::BitTriple)] {
         for k in (2..=9).chain([31, 32, 33, 63, 64, 126]) {
             for what in [What::Top, What::Zero] {
                 let (positions, tree) = match what {
@@ -107,8 +104,7 @@ fn more_than_a_batch_of_ands_takes_no_more_for_each() {
 #[test]
 fn products_are_made_with_triples_of_their_own() {
     const LANES: usize = 64;
-    for (n, params) in [(2, Params::default()), (3, Params::default()), (2, Params::default().as_in_the_paper())]
-    {
+    for (n, params) in [(2, Params::default()), (3, Params::default()), (2, Params::default().as_in_the_paper())] {
         let heard = parties(n, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {

@@ -91,6 +91,12 @@ pub(crate) fn control(node: u128) -> u128 {
     0u128.wrapping_sub(node & 1)
 }
 
+/// Returns a child of a node: the left one or, if `right` is all ones, the right one. `hashed` is H(node).
+#[inline(always)]
+pub(crate) fn child(node: u128, hashed: u128, correction: u128, right: u128) -> u128 {
+    hashed ^ (control(node) & correction) ^ (node & right)
+}
+
 /// Returns the tweak of block `j` of a leaf. It is even, so that it never equals the difference of two nodes.
 #[inline(always)]
 pub(crate) const fn leaf_tweak(j: usize) -> u128 {

@@ -2,7 +2,6 @@
 
 use quorate_ring::memory;
 
-use crate::hash::control;
 use crate::kernel::Four;
 use crate::wire::{CORRECTIONS, Header};
 use crate::{FssError, Roots, Shape, Side};
@@ -178,10 +177,4 @@ impl<S: Form> Keys<S> {
     pub(crate) fn four(&self, first: usize, of: impl Fn(usize) -> u128) -> Four {
         Four([0, 1, 2, 3].map(|q| of((first + q).min(self.count() - 1))))
     }
-}
-
-/// Returns a child of a node: the left one or, if `right` is all ones, the right one. `hashed` is H(node).
-#[inline(always)]
-pub(crate) fn child(node: u128, hashed: u128, correction: u128, right: u128) -> u128 {
-    hashed ^ (control(node) & correction) ^ (node & right)
 }

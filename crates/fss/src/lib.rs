@@ -85,5 +85,4 @@ pub use lookup_table::Table;
 pub use parity::intervals;
 pub use places::Places;
 pub use roots::{Roots, Side};
-pub use shape::Shape;
-pub use wire::HEADER_BYTES;
+pub use shape::{HEADER_BYTES, Shape};

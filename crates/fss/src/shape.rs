@@ -4,6 +4,8 @@ use crate::FssError;
 
 /// Bits of a block, the unit of nodes and leaves.
 pub(crate) const BLOCK_BITS: u64 = 128;
+/// Bytes of the header of keys in a message.
+pub const HEADER_BYTES: usize = 8;
 /// Blocks of a wide leaf.
 pub(crate) const WIDE: usize = 4;
 
@@ -108,7 +110,7 @@ impl Shape {
 
     /// Returns the bytes of the corrections of `count` keys [in a message](crate::Corrections::write).
     pub const fn batch_bytes(self, count: usize) -> usize {
-        crate::wire::HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
+        HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
     /// Returns the bytes of `count` whole keys, roots included, [in a message](crate::Keys::write).

@@ -6,9 +6,8 @@
 
 use quorate_ring::{memory, wipe_words};
 
-use crate::hash::Hash;
+use crate::hash::{Hash, child};
 use crate::kernel::{self, Four, ZERO};
-use crate::keys::child;
 use crate::{Keys, Shape};
 
 /// The largest logarithm of the bits of a piece: for four keys they fit the first two caches.

@@ -14,10 +14,8 @@
 use zeroize::Zeroizing;
 
 use crate::keys::{Corrections, Form, Keys};
+use crate::shape::HEADER_BYTES;
 use crate::{FssError, Roots, Shape, Side};
-
-/// Bytes of a header.
-pub const HEADER_BYTES: usize = 8;
 
 const VERSION: u8 = 1;
 pub(crate) const CORRECTIONS: u8 = 1;

@@ -1,7 +1,7 @@
 //! Columns of tables: the meaning of the program's numbers.
 //!
 //! A word is a number by its place in a list that all parties agree on, so codes of two different lists cannot be
-//! compared. Operations that keep values keep their meaning, and operations that would mix two lists are refused.
+//! compared. What operations make of these meanings, and which they refuse, is in [`origin`](crate::origin).
 
 use std::collections::BTreeSet;
 use std::fmt;

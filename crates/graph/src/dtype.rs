@@ -33,6 +33,9 @@ pub enum Dtype {
 /// The largest number of bits of a dtype that users state. Products before their cut may have more, up to the family's
 /// largest ring ([`Rings`](crate::Rings)).
 pub const MAX_BITS: u32 = 120;
+/// The largest magnitude of reals that have neither a dtype nor a bound. With it, sums of 10^6 of them fit 64 bits, and
+/// the terms of variances and regressions over that number of reals are proven to fit 120.
+pub const REAL_BOUND: i128 = 1 << 26;
 /// The widths that are used where one is to be chosen.
 pub(crate) const USUAL_BITS: [u32; 6] = [8, 16, 32, 64, 96, MAX_BITS];
 

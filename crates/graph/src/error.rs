@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::column::{self, Column};
-use crate::dtype::{Dtype, MAX_BITS, shown};
+use crate::dtype::{Dtype, MAX_BITS, REAL_BOUND, shown};
 use crate::interval::Interval;
 use crate::keep::Keep;
+use crate::lookup_table::MOST_ENTRIES;
 use crate::source::Source;
 
 /// A shape as Python prints it: `()`, `(3,)`, `(3, 4)`.
@@ -182,7 +183,7 @@ pub enum Fault {
         "a table of {}: look-ups take from 1 to {} of them; state a smaller domain=, or look up fewer bits of the \
          number (input_bits=)",
         counted(*entries, "entry"),
-        crate::MOST_ENTRIES
+        MOST_ENTRIES
     )]
     TableSize { entries: usize },
     #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
@@ -262,7 +263,7 @@ pub enum Fault {
     #[error(
         "value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state \
          bound={}",
-        crate::REAL_BOUND,
+        REAL_BOUND,
         shown_bound(*largest)
     )]
     BeyondReals { index: usize, shown: String, largest: f64 },

@@ -38,9 +38,9 @@ pub struct Graph {
     pub(crate) old: BTreeMap<NodeId, Node>,
     pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
-    pub(crate) rules: Rules,
+    rules: Rules,
     /// Whether errors of results are stated by the code that builds nodes now.
-    pub(crate) errors_are_stated: bool,
+    errors_are_stated: bool,
     /// The names of files that contain lines: one string for all lines of a file.
     pub(crate) files: BTreeSet<Arc<str>>,
     pub(crate) literals: Literals,
@@ -264,6 +264,10 @@ impl Graph {
     /// does. Lost digits of such results are not reported.
     pub fn set_errors_are_stated(&mut self, are_stated: bool) {
         self.errors_are_stated = are_stated;
+    }
+
+    pub(crate) fn errors_are_stated(&self) -> bool {
+        self.errors_are_stated
     }
 
     /// Accepts the stated bound of an input without a proof. All parties must do so before building on the input.

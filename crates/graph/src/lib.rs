@@ -72,12 +72,12 @@ mod unbounded;
 mod units;
 mod unproven;
 
-pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
+pub use build::{BinaryOp, Bound, Builder, Lies, Operand, UnaryOp};
 pub use check::{Checked, Checker};
 pub use column::{Column, Meaning};
 pub use cut::Cut;
 pub use domain::{Domain, DomainError};
-pub use dtype::{Dtype, MAX_BITS};
+pub use dtype::{Dtype, MAX_BITS, REAL_BOUND};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
 pub use graph::{Graph, RangeWarning};
 pub use hash::{Hash, HashError, first_difference};

@@ -344,6 +344,11 @@ impl Node {
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant(_))
     }
+
+    /// Returns whether the proven range is smaller than that of the dtype.
+    pub(crate) fn says_more_than_its_dtype(&self) -> bool {
+        self.interval.is_some_and(|range| range != self.dtype.range())
+    }
 }
 
 /// The origin of a value.
@@ -376,11 +381,4 @@ pub(crate) enum Unproven {
     These(Vec<NodeId>),
     /// More than [`MOST_UNPROVEN`].
     Many,
-}
-
-impl Node {
-    /// Returns whether the proven range is smaller than that of the dtype.
-    pub(crate) fn says_more_than_its_dtype(&self) -> bool {
-        self.interval.is_some_and(|range| range != self.dtype.range())
-    }
 }

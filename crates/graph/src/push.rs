@@ -47,11 +47,11 @@ impl Graph {
         let name = op.name();
         let known = self.known(&inputs);
         let reach = match squares(&op, &inputs) {
-            true => ranges::reach_of_squares(&op, &known, dtype, self.rules.truncation),
-            false => ranges::reach(&op, &known, dtype, self.rules.truncation),
+            true => ranges::reach_of_squares(&op, &known, dtype, self.rules().truncation),
+            false => ranges::reach(&op, &known, dtype, self.rules().truncation),
         };
         let room = room(&operands, dtype);
-        let may_wrap = self.rules.watch == Watch::Program && unbounded::may_wrap(&op, &known, dtype);
+        let may_wrap = self.rules().watch == Watch::Program && unbounded::may_wrap(&op, &known, dtype);
         let mut overflow = None;
         let clamped = if op == Op::Select { clamped(self, &inputs) } else { None };
         let interval = match reach {
@@ -59,10 +59,10 @@ impl Graph {
             // Values without a stated range lie in their dtype, which is an error only under strict rules. A function's
             // result is saturated in its dtype; results that may grow start from that range.
             Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
-            Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
+            Reach::Unknown => (self.rules().strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
             // If nothing was stated, values are checked instead.
-            Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
+            Reach::Leaves(_) if room.assumed && self.rules().watch == Watch::Values && !self.rules().strict => None,
             Reach::Leaves(exact) => {
                 let shift = cut::product_shift(&op, &known, dtype);
                 overflow = Some(Fault::may_overflow(name, dtype, exact, shift));
@@ -79,7 +79,7 @@ impl Graph {
     /// Warns that no value of a quotient has many bits, where values are not checked.
     pub(crate) fn warn_of_few(&mut self, id: NodeId) {
         let node = self.node(id);
-        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
+        if self.rules().watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
             return;
         }
         if let Some(fault) = node.interval.and_then(|values| digits::few_bits(node.op.name(), node.dtype, values)) {
@@ -119,7 +119,7 @@ impl Graph {
     }
 
     pub(crate) fn append(&mut self, mut node: Node) -> Result<NodeId, Fault> {
-        let Rings { family, most_bits } = self.rules.rings;
+        let Rings { family, most_bits } = self.rules().rings;
         if node.dtype.bits() > most_bits {
             return Err(Fault::Ring { dtype: node.dtype, family, most_bits });
         }
@@ -127,7 +127,7 @@ impl Graph {
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         let op = Hash::of_op(&node.op);
         node.origin = origin(self, id, &node, op)?;
-        node.error_is_stated = self.errors_are_stated;
+        node.error_is_stated = self.errors_are_stated();
         node.sparse = sparse::sparse(self, &node).map(Box::new);
         node.unproven = unproven::unproven(self, id, &node);
         self.hashes.push(before.then(&node, op));

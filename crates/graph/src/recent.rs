@@ -8,7 +8,7 @@ use crate::node::{MOST_UNPROVEN, NodeId};
 /// The number of conversions that are remembered for reuse; a line of a program rarely goes back further.
 const REMEMBERED: usize = 64;
 
-/// The newest conversions, so that two operations on an array share one. They depend on the program alone.
+/// The newest conversions, so that two operations on an array share one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent(VecDeque<(NodeId, Dtype, NodeId)>);
 
@@ -35,7 +35,7 @@ impl Recent {
     }
 }
 
-/// The newest proofs: values, and the same values with their proof. The list depends on the program alone.
+/// The newest proofs: values, and the same values with their proof.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs(VecDeque<(NodeId, NodeId)>);
 

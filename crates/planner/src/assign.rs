@@ -33,6 +33,15 @@ pub struct Chosen {
     pub rival: Option<(Domain, f64)>,
 }
 
+/// Whether the best alternative of each chosen sharing is named: searching for them takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rivals {
+    /// Alternatives are named.
+    Named,
+    /// No alternatives are sought.
+    Ignored,
+}
+
 /// The decision for a run.
 pub struct Decision {
     outline: Outline,
@@ -46,23 +55,15 @@ impl Decision {
     }
 }
 
-/// The approximate number of assignments among which dry runs of the whole decide: at most two for each mix of
-/// sharings, many of which coincide.
+/// The approximate number of assignments among which prices of the whole decide: at most two for each mix of sharings,
+/// many of which coincide.
 const CANDIDATES: f64 = 10.0;
-
-/// Approximate seconds of a dry run for each step and for each round. They are constants because the parties' clocks
-/// differ.
-const SECONDS_OF_A_STEP: f64 = 10e-6;
-const SECONDS_OF_A_ROUND: f64 = 5e-6;
 
 /// The largest number of nodes for which alternatives are priced; each costs a pass over the whole program.
 const MOST_RIVALS: usize = 1000;
 
-/// Approximate seconds of planning: of the search; and of each sharing of each different step, with the conversions
-/// from and to it, plus a share for each of its rounds. They are constants because the parties' clocks differ.
+/// Approximate seconds of a search. They are a constant because the parties' clocks differ.
 const SECONDS_OF_A_SEARCH: f64 = 5e-3;
-const SECONDS_OF_A_WAY: f64 = 0.3e-3;
-const SECONDS_OF_A_WAYS_ROUND: f64 = 35e-6;
 
 /// The predicted seconds of requests that justify one second of planning.
 const SECONDS_FOR_A_SECOND: f64 = 10.0;
@@ -78,7 +79,7 @@ impl<E> Planner<'_, E> {
         Ok(Decision { outline, assignment })
     }
 
-    /// Returns the choice for each step that had several, with the best alternatives if `with_rivals`.
+    /// Returns the choice for each step that had several, with the best alternatives if `rivals` says so.
     ///
     /// # Errors
     /// Any error of a price.
@@ -87,10 +88,10 @@ impl<E> Planner<'_, E> {
         book: &mut Book,
         graph: &Graph,
         decision: &Decision,
-        with_rivals: bool,
+        rivals: Rivals,
     ) -> Result<BTreeMap<NodeId, Chosen>, E> {
         let Decision { outline, assignment } = decision;
-        let rivals = match with_rivals && outline.nodes.len() <= MOST_RIVALS {
+        let rivals = match rivals == Rivals::Named && outline.nodes.len() <= MOST_RIVALS {
             true => self.problem(book, graph, outline)?.rivals(assignment),
             false => vec![None; outline.nodes.len()],
         };
@@ -135,9 +136,9 @@ impl<E> Planner<'_, E> {
     /// Returns the best assignment by the prices of steps.
     fn by_steps(&self, problem: &Problem) -> Assigned {
         let solved = problem.solve();
-        let (steps, rounds) = (problem.items.len() as f64, f64::from(problem.rounds(&solved.assignment)));
-        let dry_run = self.prices.parties() as f64 * (steps * SECONDS_OF_A_STEP + rounds * SECONDS_OF_A_ROUND);
-        let (seconds, deciding) = (solved.seconds, CANDIDATES * dry_run);
+        let rounds = problem.rounds(&solved.assignment);
+        let deciding = CANDIDATES * self.prices.seconds_to_price_whole(problem.items.len(), rounds);
+        let seconds = solved.seconds;
         Assigned { by_steps: solved.assignment, seconds, deciding, by_the_whole: None }
     }
 
@@ -163,9 +164,9 @@ impl<E> Planner<'_, E> {
         let problem = self.problem(book, work.graph, &outline.first_ways())?;
         let mut planning = SECONDS_OF_A_SEARCH;
         for place in outline.different(work.graph) {
-            let rounds = f64::from(problem.items[place].choices[0].price.rounds);
+            let rounds = problem.items[place].choices[0].price.rounds;
             let ways = outline.items[place].choices.len() as f64;
-            planning += ways * (SECONDS_OF_A_WAY + SECONDS_OF_A_WAYS_ROUND * rounds);
+            planning += ways * self.prices.seconds_to_price(rounds);
         }
         Ok(Unplanned { seconds: problem.seconds(&vec![0; problem.items.len()]), planning })
     }
@@ -185,7 +186,7 @@ impl<E> Planner<'_, E> {
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
     }
 
-    /// Returns the best of a few assignments, by dry runs of the whole: prices of single steps do not show what steps
+    /// Returns the best of a few assignments, by prices of the whole: prices of single steps do not show what steps
     /// save together. The candidates include the best assignments with fewer sharings, even where the prices of their
     /// steps are higher: within one sharing, steps save most.
     fn by_the_whole(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment, E> {
@@ -220,3 +221,6 @@ fn conversions(items: &[Item]) -> BTreeSet<(usize, Domain, Domain)> {
     wanted.retain(|&(_, from, to)| from != to);
     wanted
 }
+
+#[cfg(test)]
+mod tests;

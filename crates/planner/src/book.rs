@@ -8,7 +8,11 @@ use crate::outline::Key;
 use crate::prices::Prices;
 use crate::problem::{Assignment, StepPrice};
 
-/// Prices and plans, which parties of one process share: the first party that needs one computes it.
+/// Prices and plans of one session, which its parties in one process share: the first that needs one computes it.
+///
+/// The keys do not name what is the same throughout a session: the number of parties, the rates and the network behind
+/// the prices, the users' options and the weight of the offline phase. So a book belongs to one session. How often a
+/// program has made similar requests is in no key either: it decides whether a plan is made, and changes no plan.
 #[derive(Default)]
 pub struct Book {
     steps: BTreeMap<(Hash, Domain), StepPrice>,
@@ -17,15 +21,15 @@ pub struct Book {
     unplanned: BTreeMap<Key, Unplanned>,
 }
 
-/// The plan of a program by the prices of its steps, and, once that is worthwhile, by dry runs of the whole.
+/// The plan of a program by the prices of its steps, and, once that is worthwhile, by prices of the whole.
 #[derive(Clone)]
 pub(crate) struct Assigned {
     /// The assignment by the prices of its steps.
     pub by_steps: Assignment,
-    /// Predicted seconds of a run under the plan by steps, and approximate seconds of dry runs of the whole.
+    /// Predicted seconds of a run under the plan by steps, and approximate seconds of pricing the whole.
     pub seconds: f64,
     pub deciding: f64,
-    /// The assignment by dry runs of the whole.
+    /// The assignment by prices of the whole.
     pub by_the_whole: Option<Assignment>,
 }
 

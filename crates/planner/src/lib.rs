@@ -1,8 +1,8 @@
 //! The planner: it chooses in which sharing each node of a run is computed, where a protocol offers several.
 //!
-//! Prices come from the caller, through [`Prices`]: the planner computes nothing itself, and does not depend on a
-//! protocol. All parties come to the same assignment. It depends on the program, on options that they share, and on
-//! prices that they agreed on ([decision
+//! Prices come from the caller, through [`Prices`], which also says how long pricing takes; the planner does not depend
+//! on a protocol. All parties come to the same assignment. It depends on the program, on options that they share, and
+//! on prices that they agreed on ([decision
 //! 0021](../../../docs/decisions/0021-sharings-are-chosen-by-dry-runs.md)).
 //!
 //! | module | what belongs in it |
@@ -22,7 +22,7 @@ mod prices;
 mod problem;
 mod work;
 
-pub use assign::{Chosen, Decision, Planner};
+pub use assign::{Chosen, Decision, Planner, Rivals};
 pub use book::Book;
 pub use outline::{Conditions, offered, pin};
 pub use prices::Prices;

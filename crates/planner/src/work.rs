@@ -27,17 +27,6 @@ pub struct Work<'g> {
 }
 
 impl Work<'_> {
-    /// Returns whether the parties confirm that all of them reached the end before they show any result. Without new
-    /// nodes no confirmation is needed: values that exist already stay the same when they are opened again.
-    pub fn confirms(&self) -> bool {
-        !self.nodes.is_empty()
-    }
-
-    /// Returns whether a step and all its operands are in A.
-    pub fn is_in_a(&self, id: NodeId) -> bool {
-        let inputs = || self.graph.node(id).inputs.iter().copied();
-        self.domains.is_plain() || inputs().chain([id]).all(|id| self.domains.of(id) == Domain::A)
-    }
     /// Returns the secret values that the run needs and does not compute.
     pub fn before(&self) -> BTreeSet<NodeId> {
         let operands = self.nodes.iter().flat_map(|&id| &self.graph.node(id).inputs).copied();

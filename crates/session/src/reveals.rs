@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use quorate_graph::{Graph, NodeId, Owners};
-use quorate_planner::Reveal;
+use quorate_planner::{Reveal, Work};
 
 /// One value that a run reveals.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,12 @@ impl Told {
             to,
         }
     }
+}
+
+/// Returns whether the parties confirm that all of them reached the end before they show any result. Without new nodes
+/// no confirmation is needed: values that exist already stay the same when they are opened again.
+pub(crate) fn confirms(work: &Work<'_>) -> bool {
+    !work.nodes.is_empty()
 }
 
 /// Returns the values that are revealed, with the receivers of each, in order. Consecutive reveals of one value to

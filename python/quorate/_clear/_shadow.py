@@ -149,7 +149,7 @@ class Shadow:
         return terms.sum(axis=1).reshape(step.shape) / step.divisors.astype(float)
 
     def _keeping(self, step: Step, exact: np.ndarray, more: int, is_mean: bool) -> str:
-        """Returns the advice that keeps `more` bits of small results; see `quorate-graph`, `digits`."""
+        """Returns the advice that keeps `more` bits of small results; see `quorate-graph`, `keep`."""
         if step.op in _operations.SMALL_BY_NATURE:
             raised = _raised(exact, step.dtype.frac, step.numbers[1]) if step.op == "softmax" else 0
             return _instead(step.op, more, raised)

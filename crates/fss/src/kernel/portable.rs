@@ -6,8 +6,7 @@ use quorate_crypto::gf128;
 
 use super::check::tweaks;
 use super::{Four, PROOF_BLOCKS, Payload, Permutation, Sums, ZERO};
-use crate::hash::{control, leaf_tweak};
-use crate::keys::child;
+use crate::hash::{child, control, leaf_tweak};
 
 /// The number of groups of four blocks encrypted together.
 const CHUNK: usize = 16;

@@ -26,7 +26,7 @@ use quorate_circuits::Circuit;
 
 use crate::column::Column;
 use crate::domain::Domain;
-use crate::dtype::{Dtype, MAX_BITS};
+use crate::dtype::{Dtype, MAX_BITS, REAL_BOUND};
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
@@ -142,10 +142,6 @@ impl From<NodeId> for Operand<'_> {
         Operand::Node(id)
     }
 }
-
-/// The largest magnitude of reals that have neither a dtype nor a bound. With it, sums of 10^6 of them fit 64 bits, and
-/// the terms of variances and regressions over that number of reals are proven to fit 120.
-pub const REAL_BOUND: i128 = 1 << 26;
 
 /// Adds operations to a graph on behalf of one line of the user's. An operation that fails leaves the graph as it was.
 #[derive(Debug)]

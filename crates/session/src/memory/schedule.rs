@@ -231,7 +231,7 @@ impl Schedule {
 
     /// Returns whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
     pub fn talks(&self, work: &Work<'_>, id: NodeId) -> bool {
-        self.talks_in_a(work.graph, id) || !work.is_in_a(id)
+        self.talks_in_a(work.graph, id) || !is_in_a(work, id)
     }
 
     /// Returns whether a step exchanges messages, its own or those of the values that its pieces make.
@@ -428,13 +428,6 @@ impl<B: Family> Given<'_, B> {
         within.into_keys().collect()
     }
 
-    /// Returns whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be
-    /// converted for it.
-    fn is_in_a(&self, id: NodeId) -> bool {
-        let inputs = self.graph().node(id).inputs.iter();
-        std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)
-    }
-
     /// Returns the nodes that one step alone uses, by ranges, with their distance from a step that runs in pieces.
     fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
@@ -442,7 +435,7 @@ impl<B: Family> Given<'_, B> {
         for &id in self.work.nodes.iter().rev() {
             let op = &graph.node(id).op;
             let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
-            let apart = (op.is_elementwise() || moves) && self.is_in_a(id);
+            let apart = (op.is_elementwise() || moves) && is_in_a(self.work, id);
             let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
@@ -457,6 +450,13 @@ impl<B: Family> Given<'_, B> {
         }
         can
     }
+}
+
+/// Returns whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted
+/// for it.
+fn is_in_a(work: &Work<'_>, id: NodeId) -> bool {
+    let inputs = work.graph.node(id).inputs.iter();
+    std::iter::once(&id).chain(inputs).all(|&id| work.domains.of(id) == Domain::A)
 }
 
 /// Returns the possible numbers of units of a piece, of `each` elements a unit, in descending powers of two.

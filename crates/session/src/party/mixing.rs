@@ -7,7 +7,7 @@ use quorate_engine::Result;
 use quorate_engine::clock::own_seconds;
 use quorate_gadgets::Family;
 use quorate_graph::{Domain, Graph, NodeId};
-use quorate_planner::{Chosen, Conditions, Domains, Planner, Reveal, Work, native, pin};
+use quorate_planner::{Chosen, Conditions, Domains, Planner, Reveal, Rivals, Work, native, pin};
 
 use crate::memory::limit::Limit;
 use crate::options::Options;
@@ -33,12 +33,12 @@ pub(super) fn mix<B: Family>(
     store: &Store<B>,
     (limit, options): (Limit, &Options),
     prices: Option<&DryRuns<B>>,
-    with_rivals: bool,
+    rivals: Rivals,
 ) -> Result<Decided> {
     in_pieces(work, store);
     let is_short = work.nodes.len() <= MOST_PLANNED || !options.sharings.is_auto();
     if let Some(prices) = prices.filter(|_| is_short) {
-        return planned(work, options, prices, with_rivals);
+        return planned(work, options, prices, rivals);
     }
     if limit == Limit::None {
         pin(work, B::GARBLES);
@@ -47,12 +47,7 @@ pub(super) fn mix<B: Family>(
 }
 
 /// Plans a run by prices.
-fn planned<B: Family>(
-    work: &mut Work<'_>,
-    options: &Options,
-    prices: &DryRuns<B>,
-    with_rivals: bool,
-) -> Result<Decided> {
+fn planned<B: Family>(work: &mut Work<'_>, options: &Options, prices: &DryRuns<B>, rivals: Rivals) -> Result<Decided> {
     let started = own_seconds();
     let mut book = prices.open();
     let allowed = Domain::ALL.map(|domain| options.sharings.allows(domain));
@@ -60,7 +55,7 @@ fn planned<B: Family>(
     let planner = Planner { prices, conditions };
     let decision = planner.decide(&mut book, work)?;
     let own_seconds = own_seconds() - started;
-    let chosen = planner.chosen(&mut book, work.graph, &decision, with_rivals)?;
+    let chosen = planner.chosen(&mut book, work.graph, &decision, rivals)?;
     decision.put(work);
     Ok(Decided { chosen, own_seconds })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Family;
 use quorate_graph::NodeId;
-use quorate_planner::{Reveal, Work};
+use quorate_planner::{Reveal, Rivals, Work};
 
 use super::mixing::{in_pieces, mix, work};
 use super::worker::Worker;
@@ -39,7 +39,7 @@ impl<B: Family> Worker<B> {
         let mut work = work(graph, reveals, done);
         let parties = self.party.parties();
         let (mut limit, mut windows) = (Limit::named(self.options.max_memory), self.options.windows());
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), true)?;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Named)?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
         let allowed = self.allowed();

@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
 use quorate_gadgets::Family;
 use quorate_graph::{Graph, NodeId};
-use quorate_planner::Reveal;
+use quorate_planner::{Reveal, Rivals};
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
 use super::job::{Job, Outcome, Program};
@@ -24,6 +24,7 @@ use crate::plan::lines::by_line;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::{Likeness, Remembered};
 use crate::plan::{Predicted, Pricing, Setting};
+use crate::reveals::confirms;
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
 use crate::run::shapes::kept;
@@ -69,7 +70,7 @@ impl<B: Family> Worker<B> {
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let mut limit = Limit::named(self.options.max_memory);
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), false)?;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Ignored)?;
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let keep_node = |id: NodeId| after.values.contains(&id);
@@ -150,7 +151,7 @@ impl<B: Family> Worker<B> {
         // From here on this party can finish the run, and confirms this. It keeps what was computed until the next
         // handshake decides whether the run counts.
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());
-        if work.confirms() {
+        if confirms(&work) {
             run.confirm()?;
         }
         let wire_after = run.wire_bytes();

@@ -14,7 +14,7 @@ use quorate_ring::meter::Effort;
 
 use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
-use crate::reveals::Told;
+use crate::reveals::{Told, confirms};
 use crate::run::operations::truncation::Truncations;
 use crate::work::effort::StepCost;
 
@@ -168,7 +168,7 @@ impl Predicted {
     ) -> Predicted {
         let (offline, online) = (dry_run.offline.clone(), dry_run.online.clone());
         let deciding_seconds = deciding_seconds + dry_run.seconds;
-        Predicted { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
+        Predicted { offline, online, by_line, deciding_seconds, confirmed: confirms(work).into() }
     }
 
     /// Returns the prediction of one of the two phases.

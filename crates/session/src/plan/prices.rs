@@ -17,6 +17,15 @@ use crate::options::Options;
 use crate::plan::dry_run::{Asked, OneStep, PredictedStep, dry_run, dry_run_of_step};
 use crate::plan::{Predicted, Pricing};
 
+/// Approximate seconds of dry runs of one step in one sharing, with the conversions from and to it, and of each of its
+/// rounds.
+const SECONDS_OF_A_WAY: f64 = 0.3e-3;
+const SECONDS_OF_A_WAYS_ROUND: f64 = 35e-6;
+
+/// Approximate seconds of a party's dry run of the whole, for each step and for each round.
+const SECONDS_OF_A_STEP: f64 = 10e-6;
+const SECONDS_OF_A_ROUND: f64 = 5e-6;
+
 /// Prices from dry runs of a family's code, by the rates on which the parties agreed.
 pub(crate) struct DryRuns<B> {
     pricing: Pricing,
@@ -58,10 +67,6 @@ impl<B: Family> DryRuns<B> {
 impl<B: Family> Prices for DryRuns<B> {
     type Error = Error;
 
-    fn parties(&self) -> usize {
-        self.parties
-    }
-
     fn round_seconds(&self) -> f64 {
         self.pricing.round(self.parties)
     }
@@ -88,5 +93,13 @@ impl<B: Family> Prices for DryRuns<B> {
         let parties: Vec<&Predicted> = parties.iter().collect();
         let seconds = |phase: Phase| self.pricing.phase(phase, &parties).seconds();
         Ok(self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online))
+    }
+
+    fn seconds_to_price(&self, rounds: u32) -> f64 {
+        SECONDS_OF_A_WAY + SECONDS_OF_A_WAYS_ROUND * f64::from(rounds)
+    }
+
+    fn seconds_to_price_whole(&self, steps: usize, rounds: u32) -> f64 {
+        self.parties as f64 * (steps as f64 * SECONDS_OF_A_STEP + f64::from(rounds) * SECONDS_OF_A_ROUND)
     }
 }
