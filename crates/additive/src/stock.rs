@@ -32,7 +32,7 @@ mod tests {
         let (narrow, wide) = (Ring::of(3), Ring::of(70));
         let one = |first: &[u64], second: &[u64]| -> Shares {
             let vectors = [(narrow, first), (wide, second)].map(|(ring, words)| Vector::from_u64s(ring, words));
-            Material { vectors: vectors.map(Share::of).into(), bits: vec![] }
+            Material::of_vectors(vectors.map(Share::of).into())
         };
         let words = |joined: Shares| joined.vectors.iter().map(|x| (x.ring(), x.to_u64s())).collect::<Vec<_>>();
         let joined = one_after_the_other(vec![one(&[1, 2], &[30]), one(&[3], &[]), one(&[4], &[50, 60])]);
