@@ -153,7 +153,7 @@ pub enum Kind {
         bits: u32,
         /// The number of random elements.
         choices: usize,
-        /// The number of blocks of 128 bits, an even number.
+        /// The number of blocks of 128 bits.
         blocks: usize,
     },
 }

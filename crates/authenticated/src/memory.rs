@@ -25,7 +25,7 @@ impl Authenticated {
         let layout = self.layout(kind);
         let elements = layout.vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
         let bits = layout.bits.iter().map(|rows| self.value_bytes(1, rows * len));
-        elements.chain(bits).sum::<u64>() + layout.block_bytes(len)
+        elements.chain(bits).sum::<u64>().saturating_add(layout.block_bytes(len))
     }
 
     /// Returns the number of peers with which each value of `bits` bits has shares of its own: bits with MACs have some

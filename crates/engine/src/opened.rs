@@ -74,7 +74,7 @@ impl Checked {
     /// [`Error::Cheating`] unless `holds`.
     pub fn if_it_holds(check: &'static str, before: Openings, holds: bool) -> Result<Checked> {
         match holds {
-            true => Ok(Checked { opened: before.opened, all: before.all }),
+            true => Ok(Checked { opened: before.opened(), all: before.all() }),
             false => Err(Error::Cheating { check }),
         }
     }
@@ -84,7 +84,7 @@ impl Checked {
     /// # Errors
     /// [`Error::Bug`] if something was opened to compute on since this check began.
     pub fn allows_reveals(&self, ctx: &Ctx) -> Result<()> {
-        match ctx.openings().opened <= self.opened {
+        match ctx.openings().opened() <= self.opened {
             true => Ok(()),
             false => Err(Error::Bug { what: "a result is revealed before all that was opened was checked" }),
         }
@@ -95,8 +95,8 @@ impl Ctx {
     /// Wraps a value that a family has just opened, to compute on.
     pub fn opened<T>(&self, value: T) -> Opened<T> {
         let before = self.openings();
-        self.core.openings.set(Openings { opened: before.opened + 1, all: before.all + 1 });
-        Opened { value, number: before.all }
+        self.core.openings.set(before.with_opened());
+        Opened { value, number: before.all() }
     }
 
     /// Notes that `bytes` bytes of opened values are kept until they are checked.
@@ -108,8 +108,8 @@ impl Ctx {
     /// Wraps a result that was just revealed to this party.
     pub fn revealed<T>(&self, value: T) -> Opened<T> {
         let before = self.openings();
-        self.core.openings.set(Openings { all: before.all + 1, ..before });
-        Opened { value, number: before.all }
+        self.core.openings.set(before.with_revealed());
+        Opened { value, number: before.all() }
     }
 
     /// Returns the openings of this party so far. Their order follows the party's own schedule. A check that goes

@@ -4,6 +4,28 @@
 /// with them (`all`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Openings {
-    pub(crate) opened: u64,
-    pub(crate) all: u64,
+    opened: u64,
+    all: u64,
+}
+
+impl Openings {
+    /// Returns the number of values that are computed on.
+    pub(crate) fn opened(self) -> u64 {
+        self.opened
+    }
+
+    /// Returns the number of all values.
+    pub(crate) fn all(self) -> u64 {
+        self.all
+    }
+
+    /// Returns the numbers after one more value that is computed on.
+    pub(crate) fn with_opened(self) -> Openings {
+        Openings { opened: self.opened + 1, all: self.all + 1 }
+    }
+
+    /// Returns the numbers after one more result that was revealed.
+    pub(crate) fn with_revealed(self) -> Openings {
+        Openings { all: self.all + 1, ..self }
+    }
 }

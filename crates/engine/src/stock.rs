@@ -61,7 +61,8 @@ impl Layout {
     pub fn bytes(&self, len: usize) -> u64 {
         let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
         let bits = self.bits.iter().map(|rows| rows * len.div_ceil(8));
-        (vectors.sum::<usize>().saturating_mul(len) + bits.sum::<usize>()) as u64 + self.block_bytes(len)
+        let shares = vectors.sum::<usize>().saturating_mul(len).saturating_add(bits.sum()) as u64;
+        shares.saturating_add(self.block_bytes(len))
     }
 }
 
@@ -98,6 +99,7 @@ impl<V, B> Material<V, B> {
 }
 
 const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
+const LEFT: Error = Error::bug("blocks of correlations are left");
 
 impl<V: Stored, B: Stored> Material<V, B> {
     fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
@@ -124,17 +126,23 @@ impl<V: Stored, B: Stored> Material<V, B> {
     /// Returns all vectors.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are `N`.
+    /// [`Error::Bug`] unless there are `N`, and no blocks.
     pub fn into_vectors<const N: usize>(self) -> Result<[V; N]> {
+        self.has_no_blocks()?;
         self.vectors.try_into().map_err(|_| MISSING)
     }
 
     /// Returns all matrices of bits.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are `N`.
+    /// [`Error::Bug`] unless there are `N`, and no blocks.
     pub fn into_bits<const N: usize>(self) -> Result<[B; N]> {
+        self.has_no_blocks()?;
         self.bits.try_into().map_err(|_| MISSING)
+    }
+
+    fn has_no_blocks(&self) -> Result<()> {
+        if self.blocks.is_empty() { Ok(()) } else { Err(LEFT) }
     }
 }
 

@@ -406,6 +406,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn batches_are_joined_in_their_order() {
+        let part = |blocks: &[u128]| {
+            let blocks = Wiped(Vector::from_u128s(quorate_ring::Ring::of(128), blocks));
+            Material::new(vec![], vec![]).with_blocks(vec![blocks])
+        };
+        let all = joined(vec![part(&[1, 2]), part(&[3]), part(&[4, 5, 6])]);
+        assert_eq!(
+            all.blocks.iter().map(|blocks| blocks.wide_words().to_vec()).collect::<Vec<_>>(),
+            [[1, 2, 3, 4, 5, 6]]
+        );
+    }
+
+    #[test]
     fn batches_hold_everything_once_and_not_much_at_a_time() {
         let kinds = [(Kind::Triple { bits: 64 }, 0), (Kind::Triple { bits: 8 }, 250_000), (Kind::BitTriple, 7)];
         let all = batches(&kinds);

@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | n up to 10 | one key, of n bits |
-//! | n up to 21 | keys of 5 bits (r_h) and of b = n - 5 (r_l); 32 random b_i over Z_2^k, and c = b_(r_h) |
+//! | n up to 21 | keys of 5 bits (r_h) and of b = n - 5 (r_l); 32 random b_i over Z_2^k, and c = b_(r_h) (`kinds`) |
 //!
 //! P2 draws r; both parties draw roots from their seeds with P2; P2 sends both the same corrections of the keys. c is a
 //! dealt sum of products whose left factor is e_h itself. For each key P0 and P1 compare, beside the zeros of products:
@@ -70,8 +70,13 @@ impl Digits {
 
     /// Returns the kind of correlations.
     pub fn kind(self) -> Kind {
-        let blocks = self.key_bytes().div_ceil(BLOCK_BYTES).next_multiple_of(2);
-        Kind::Place { place_bits: self.place_bits, bits: self.ring.bits(), choices: self.choices(), blocks }
+        let (bits, choices, blocks) = (self.ring.bits(), self.choices(), self.blocks());
+        Kind::Place { place_bits: self.place_bits, bits, choices, blocks }
+    }
+
+    /// Returns the blocks of a place's keys. Their number is even: sizes of batches, and thus messages, depend on it.
+    fn blocks(self) -> usize {
+        self.key_bytes().div_ceil(BLOCK_BYTES).next_multiple_of(2)
     }
 
     /// Returns the bytes of roots and corrections of a place's keys.
@@ -325,12 +330,18 @@ pub(super) fn charge_copies(digits: Digits, len: usize) {
     meter::stream(3 * 2 * len * digits.key_bytes());
 }
 
-/// Returns the keys of places that are stored in blocks, those of the lower digit first.
+/// Returns the keys of `len` places that are stored in blocks, those of the lower digit first.
+///
+/// # Errors
+/// [`quorate_engine::Error::Bug`] unless there are the blocks of all places.
 pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Vector, len: usize) -> Result<Vec<Keys>> {
-    let (shapes, each) = (digits.shapes(), blocks.len() / len.max(1));
+    let (shapes, each) = (digits.shapes(), digits.blocks());
+    if blocks.is_shape() || blocks.ring() != BLOCK || blocks.len() != each * len {
+        return Err(NO_KEYS);
+    }
     // The capacity for all roots is reserved: a reallocation would leave copies behind.
     let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (Vec::with_capacity(len), vec![])).collect();
-    for one in blocks.wide_words().chunks_exact(each.max(1)) {
+    for one in blocks.wide_words().chunks_exact(each) {
         let bytes: &[u8] = bytemuck::cast_slice(one);
         let mut at = shapes.len() * BLOCK_BYTES;
         for (k, ((roots, corrections), shape)) in parts.iter_mut().zip(&shapes).enumerate() {
@@ -348,4 +359,20 @@ pub(crate) fn keys_of(digits: Digits, me: usize, blocks: &Vector, len: usize) ->
             keys
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_other_numbers_of_places_are_refused() {
+        let digits = Digits::new(Params::default(), 6, Ring::of(64)).expect("places of 6 bits have keys");
+        let keys = |blocks: Vector| keys_of(digits, 0, &blocks, 3);
+        assert!(keys(Vector::zeros(BLOCK, 3 * digits.blocks())).is_ok_and(|keys| keys.len() == 1));
+        for len in [0, digits.blocks(), 3 * digits.blocks() - 1, 4 * digits.blocks()] {
+            assert!(keys(Vector::zeros(BLOCK, len)).is_err(), "{len} blocks");
+        }
+        assert!(keys(Vector::shape(BLOCK, 3 * digits.blocks())).is_err());
+    }
 }

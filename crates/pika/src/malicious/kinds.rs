@@ -9,7 +9,7 @@
 //! | mask for bits, bit that is an element mod 2 | x | | |
 //! | random bit, daBit | | b as an element | b = b b |
 //! | edaBit, masks | | all bits as elements | each b = b b; neighbours' products |
-//! | place (`digits`) | b_i | keys; c = b_(r_h) as a sum | c = e_h b |
+//! | place (its keys: `digits`) | b_i | keys; c = b_(r_h) as a sum | c = e_h b |
 //!
 //! Every element has a tag, or is put together from elements that need none. The xor summands of a bit that is an
 //! element are the lowest bits of its summands, so the two forms cannot differ.

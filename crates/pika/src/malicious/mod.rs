@@ -14,7 +14,7 @@
 //! | correlations | `kinds`, `digits` | | uniform summands from seeds of pairs, values that follow from them |
 //! | deal | `deal` | 1 | P2 sends P1 its summands of values that follow, and each the keys of the other's bits |
 //! | toss | `check` | 3 | P0 and P1, once both have all of it; both send P2 the coins |
-//! | open | `check` | 1 | P2 sends both the opened combinations of the dealt values |
+//! | open | `check`, `transcript` | 1 | P2 sends both the opened combinations of the dealt values |
 //! | compare | `transcript` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
 //!
 //! Signs, equality and truncation are computed from one-hot digits of masks (`comparison`), look-ups from those of
