@@ -160,3 +160,18 @@ def test_no_arrow_between_the_folders_of_session_goes_up() -> None:
         assert not used & above, f"{path.relative_to(source)} uses what is above it"
         assert "super::super::" not in path.read_text(), path
     assert arrows > 60
+
+
+def features(*chosen: str) -> set[str]:
+    """Returns the crates of the workspace that cargo builds for these arguments, each with its features."""
+    command = ["cargo", "tree", *chosen, "--prefix", "none", "--format", "{p} {f}", "--locked"]
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.removesuffix(" (*)") for line in lines if line.startswith(PREFIX)}
+
+
+def test_the_module_for_tests_is_built_from_what_the_rust_tests_are() -> None:
+    """A crate with other features is built twice, with all that stand on it: the session is the slowest to build."""
+    tests = features("--workspace", "--features", "quorate-python/testing", "--edges", "normal,build,dev")
+    module = features("--package", "quorate-python", "--features", "testing", "--edges", "normal,build")
+    assert len(module) > 15
+    assert sorted(module - tests) == []
