@@ -72,7 +72,9 @@ _ITEM = re.compile(
 _FIELD = re.compile(r"\w+\s*:(?!:)")
 _USE = re.compile(r"(?:\b(pub)(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
 _PATH = re.compile(r"(?<![\w:$])\$?\w+(?:\s*::\s*\w+)+")
-_DEFINED = re.compile(r"\b(?:fn|struct|enum|union|trait|const|static|type|mod|macro_rules!)\s+(\w+)")
+_DEFINED = re.compile(
+    r"\b(?:fn|struct|enum|union|trait|const(?!\s+(?:unsafe\s+)?fn\b)|static(?:\s+mut)?|type|mod|macro_rules!)\s+(\w+)"
+)
 
 
 def end_of_item(text: str, start: int) -> int:

@@ -11,8 +11,8 @@ use zeroize::ZeroizeOnDrop;
 /// printed.
 ///
 /// **Invariant**: `K` is what a party keeps beside its share of one value. It is there only while the value is the one
-/// for which the crate of `K` made it: a clone has it, any other result and any change lacks it. Other crates can
-/// neither make a `K` nor take it from one share to another.
+/// for which the crate of `K` made it: a clone has it, any other result and any change lacks it. A `K`
+/// is made and put beside a share by its own crate alone.
 pub struct Share<M: Module, K = ()> {
     value: M,
     kept: Option<Arc<K>>,

@@ -99,6 +99,7 @@ impl Hash {
         for operand in operands {
             writer.value(operand);
             writer.tag(u8::from(operand.is_public()));
+            writer.known_as(operand);
             if let Op::Constant(units) = &operand.op
                 && units.len() == 1
             {
@@ -198,6 +199,19 @@ impl Writer {
                 self.tag(1);
                 self.units(&[interval.lo(), interval.hi()]);
             }
+        }
+    }
+
+    /// Writes on which party's knowledge of a node the costs of its users depend: an input is known to its owner, and a
+    /// factor is opened once.
+    fn known_as(&mut self, node: &Node) {
+        match node.op {
+            Op::Input { owner, .. } => {
+                self.tag(1);
+                self.size(owner);
+            }
+            Op::AsFactor => self.tag(2),
+            _ => self.tag(0),
         }
     }
 

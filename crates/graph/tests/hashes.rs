@@ -233,6 +233,25 @@ fn the_hash_of_a_step_says_which_operands_are_public() {
     assert_eq!(step(x, secret), steps[0]);
 }
 
+/// Products of what a party knows have correlations of their own, and factors are opened once.
+#[test]
+fn the_hash_of_a_step_says_who_knows_its_operands() {
+    let mut graph = Graph::new();
+    let at = || Source::new("a.py", 1);
+    let fits = Some(Bound::Int(5));
+    let [x, y, z] = [0, 1, 0].map(|owner| graph.at(at()).input(owner, 3, &[2], INT8, fits).unwrap());
+    let computed = graph.at(at()).unary(UnaryOp::Neg, x).unwrap();
+    let (a, b) = (graph.node(x), graph.node(computed));
+    assert_eq!((&a.shape, a.dtype, a.interval), (&b.shape, b.dtype, b.interval), "they differ in nothing else");
+    let mut step = |left, right| {
+        let id = graph.at(at()).binary(B::Mul, left, right).unwrap();
+        graph.step_hash(id)
+    };
+    let steps = [step(x, y), step(y, x), step(x, z), step(x, computed), step(computed, y)];
+    assert_eq!(steps.iter().collect::<BTreeSet<_>>().len(), 5, "{steps:?}");
+    assert_eq!(step(z, y), steps[0]);
+}
+
 #[test]
 fn the_axis_of_a_reduction_counts_even_where_shapes_agree() {
     let reduced = |axis| {

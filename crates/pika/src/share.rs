@@ -18,7 +18,7 @@ pub struct Factor {
     pub(crate) name: u32,
     /// e; a shape at party 2.
     pub(crate) opened: Share<Vector>,
-    /// b, at party 2: it is kept while this exists.
+    /// b, at party 2: it is kept while this exists, and wiped with the last that holds it.
     pub(crate) _mask: Option<Arc<Share<Vector>>>,
 }
 

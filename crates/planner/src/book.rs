@@ -12,7 +12,8 @@ use crate::problem::{Assignment, StepPrice};
 ///
 /// The keys do not name what is the same throughout a session: the number of parties, the rates and the network behind
 /// the prices, the users' options and the weight of the offline phase. So a book belongs to one session. How often a
-/// program has made similar requests is in no key either: it decides whether a plan is made, and changes no plan.
+/// program has made similar requests is in no key either: it decides, at every request anew, whether a plan is made and
+/// by which prices.
 #[derive(Default)]
 pub struct Book {
     steps: BTreeMap<(Hash, Domain), StepPrice>,

@@ -217,6 +217,7 @@ fn assert_leaves_are_hot_at_places(kind: &Kind, ends: &[End], (place_bits, choic
     let of = |i: usize| value(ends, i, Ring::of(K));
     let places = value(ends, 0, Ring::of(place_bits)).to_u64s();
     let lower = if choices > 0 { place_bits - 5 } else { place_bits };
+    assert!(ends[..2].iter().all(|end| end.leaves.len() == 1 + usize::from(choices > 0)), "{kind}");
     for (i, leaves) in ends[0].leaves.iter().enumerate() {
         let bits = if i == 0 { lower } else { 5 };
         for (which, payload) in [1, ends[..2].iter().map(|end| u128::from(end.alpha)).sum()].iter().enumerate() {
