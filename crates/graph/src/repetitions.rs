@@ -61,9 +61,9 @@ impl StepHashes {
 }
 
 impl Graph {
-    /// Returns the hash of one step by itself: its operation, dtypes, sizes and bounds, public numbers that are equal for
-    /// all elements of an operand, and who knows an operand or whether it is a factor that is opened once, on which costs
-    /// depend. Steps of one hash cost the same, and have the same circuits.
+    /// Returns the hash of one step by itself: its operation, dtypes, sizes and bounds, public numbers that are equal
+    /// for all elements of an operand, and whether an operand is an input (of which owner) or a factor. Steps of one
+    /// hash cost the same, and have the same circuits.
     pub fn step_hash(&self, id: NodeId) -> Hash {
         self.hash_in(&mut self.steps.lock(), id)
     }
