@@ -202,8 +202,8 @@ impl Writer {
         }
     }
 
-    /// Writes what the costs of a node's users depend on besides its value: an input is known to its owner, and a factor
-    /// is opened once.
+    /// Writes what the costs of a node's users depend on besides its value: an input is known to its owner, and a
+    /// factor is opened once.
     fn known_as(&mut self, node: &Node) {
         match node.op {
             Op::Input { owner, .. } => {
