@@ -96,6 +96,25 @@ impl<V, B> Material<V, B> {
     pub fn of_bits(bits: Vec<B>) -> Self {
         Self::new(vec![], bits)
     }
+
+    /// Returns all parts of one layout, one after the other, with functions that join vectors, and lanes of bits.
+    pub fn joined(mut parts: Vec<Self>, vectors: impl Fn(&[&V]) -> V, bits: impl Fn(&[&B]) -> B) -> Self {
+        if parts.len() == 1 {
+            return parts.remove(0);
+        }
+        let blocks = |parts: &[&Wiped<Vector>]| Wiped(Vector::concat(&parts.iter().map(|x| &***x).collect::<Vec<_>>()));
+        Material {
+            vectors: column(&parts, |part| &part.vectors, vectors),
+            bits: column(&parts, |part| &part.bits, bits),
+            blocks: column(&parts, |part| &part.blocks, blocks),
+        }
+    }
+}
+
+/// Joins the first shares of all parts, the second shares, and so on.
+fn column<P, T>(parts: &[P], shares: impl Fn(&P) -> &Vec<T>, join: impl Fn(&[&T]) -> T) -> Vec<T> {
+    let count = parts.first().map_or(0, |first| shares(first).len());
+    (0..count).map(|i| join(&parts.iter().map(|part| &shares(part)[i]).collect::<Vec<_>>())).collect()
 }
 
 const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
@@ -415,6 +434,30 @@ mod tests {
         }
 
         fn write_part(&mut self, _: usize, _: &Self) {}
+    }
+
+    fn flat<T: Copy>(parts: &[&Vec<T>]) -> Vec<T> {
+        parts.iter().flat_map(|part| part.iter().copied()).collect()
+    }
+
+    #[test]
+    fn parts_follow_each_other_column_by_column() {
+        type Words = Material<Vec<u64>, Vec<bool>>;
+        let part = |vectors: [&[u64]; 2], bits: &[bool], blocks: &[u128]| -> Words {
+            Material::new(vectors.map(<[u64]>::to_vec).into(), vec![bits.to_vec()])
+                .with_blocks(vec![Wiped(Vector::from_u128s(BLOCK, blocks))])
+        };
+        let all = |joined: &Words| {
+            let blocks: Vec<Vec<u128>> = joined.blocks.iter().map(|blocks| blocks.wide_words().to_vec()).collect();
+            (joined.vectors.clone(), joined.bits.clone(), blocks)
+        };
+        let join = |parts: Vec<Words>| Words::joined(parts, flat, flat);
+        let parts = vec![part([&[1, 2], &[30]], &[true], &[1 << 70]), part([&[3], &[]], &[false, true], &[2, 3])];
+        let expected = (vec![vec![1, 2, 3], vec![30]], vec![vec![true, false, true]], vec![vec![1 << 70, 2, 3]]);
+        assert_eq!(all(&join(parts)), expected);
+        let alone = join(vec![part([&[1], &[2]], &[true], &[4])]);
+        assert_eq!(all(&alone), (vec![vec![1], vec![2]], vec![vec![true]], vec![vec![4]]));
+        assert_eq!(all(&join(vec![])), (vec![], vec![], vec![]));
     }
 
     #[test]

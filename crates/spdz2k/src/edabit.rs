@@ -72,7 +72,7 @@ impl Adder<'_> {
             self.maker.check_made(ctx).await?;
             parts.push(Material::new([value].into_iter().chain(part).collect(), vec![bits]));
         }
-        Ok(joined(&parts))
+        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
     }
 
     /// Makes random elements of Z_2^k with their bits, and the products of the lowest pairs of neighbouring bits.
@@ -87,7 +87,7 @@ impl Adder<'_> {
             self.maker.check_made(ctx).await?;
             parts.push(Material::new(vec![value], [bits].into_iter().chain(products).collect()));
         }
-        Ok(joined(&parts))
+        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
     }
 
     /// Makes random elements r of Z_2^k. With them come their lower k - 1 bits shifted right by `cut`, and their top
@@ -102,7 +102,7 @@ impl Adder<'_> {
             self.maker.check_made(ctx).await?;
             parts.push(Material::of_vectors([value].into_iter().chain(part).chain([top]).collect()));
         }
-        Ok(joined(&parts))
+        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
     }
 
     /// Returns the batches of a demand under this session's parameters.
@@ -253,11 +253,4 @@ fn operands(numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBi
     }
     let rows = |all: &[SharedBits]| SharedBits::concat_rows(&all.iter().collect::<Vec<_>>());
     ([rows(&sums), rows(&others)], sum)
-}
-
-/// Joins parts of one layout, one after the other.
-fn joined(parts: &[Material]) -> Material {
-    let vector = |i: usize| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>());
-    let bits = |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
-    Material::new((0..parts[0].vectors.len()).map(vector).collect(), (0..parts[0].bits.len()).map(bits).collect())
 }

@@ -102,6 +102,7 @@ impl Third {
             all[range.start].iter().zip(made).for_each(|((kind, _), made)| parts[*kind].push(made));
         };
         ctx.stream(Chunks { len: all.len(), chunk: 1, window: BATCHES }, work, sink).await?;
+        let joined = |parts| Material::joined(parts, Tagged::concat, SharedBits::concat_lanes);
         Ok(parts.into_iter().map(joined).collect())
     }
 
@@ -337,18 +338,6 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
     Ok(())
 }
 
-/// Joins material, one part after the other.
-fn joined(parts: Vec<Material>) -> Material {
-    let Some(first) = parts.first() else { return Material::new(vec![], vec![]) };
-    let vectors = (0..first.vectors.len())
-        .map(|i| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>()));
-    let bits = (0..first.bits.len())
-        .map(|i| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>()));
-    let blocks = (0..first.blocks.len())
-        .map(|i| Wiped(Vector::concat(&parts.iter().map(|part| &*part.blocks[i]).collect::<Vec<_>>())));
-    Material::new(vectors.collect(), bits.collect()).with_blocks(blocks.collect())
-}
-
 /// Returns the approximate bytes that P2 holds of a correlation while it is dealt.
 fn bytes_of(kind: &Kind) -> usize {
     const ELEMENT: usize = 16;
@@ -404,19 +393,6 @@ pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn batches_are_joined_in_their_order() {
-        let part = |blocks: &[u128]| {
-            let blocks = Wiped(Vector::from_u128s(quorate_ring::Ring::of(128), blocks));
-            Material::new(vec![], vec![]).with_blocks(vec![blocks])
-        };
-        let all = joined(vec![part(&[1, 2]), part(&[3]), part(&[4, 5, 6])]);
-        assert_eq!(
-            all.blocks.iter().map(|blocks| blocks.wide_words().to_vec()).collect::<Vec<_>>(),
-            [[1, 2, 3, 4, 5, 6]]
-        );
-    }
 
     #[test]
     fn batches_hold_everything_once_and_not_much_at_a_time() {
