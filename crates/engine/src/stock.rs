@@ -118,7 +118,7 @@ fn column<P, T>(parts: &[P], shares: impl Fn(&P) -> &Vec<T>, join: impl Fn(&[&T]
 }
 
 const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
-const LEFT: Error = Error::bug("blocks of correlations are left");
+const LEFT: Error = Error::bug("a part of correlations is left");
 
 impl<V: Stored, B: Stored> Material<V, B> {
     fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
@@ -145,23 +145,23 @@ impl<V: Stored, B: Stored> Material<V, B> {
     /// Returns all vectors.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are `N`, and no blocks.
+    /// [`Error::Bug`] unless there are `N`, and nothing else.
     pub fn into_vectors<const N: usize>(self) -> Result<[V; N]> {
-        self.has_no_blocks()?;
-        self.vectors.try_into().map_err(|_| MISSING)
+        match (self.bits.as_slice(), self.blocks.as_slice()) {
+            ([], []) => self.vectors.try_into().map_err(|_| MISSING),
+            _ => Err(LEFT),
+        }
     }
 
     /// Returns all matrices of bits.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are `N`, and no blocks.
+    /// [`Error::Bug`] unless there are `N`, and nothing else.
     pub fn into_bits<const N: usize>(self) -> Result<[B; N]> {
-        self.has_no_blocks()?;
-        self.bits.try_into().map_err(|_| MISSING)
-    }
-
-    fn has_no_blocks(&self) -> Result<()> {
-        if self.blocks.is_empty() { Ok(()) } else { Err(LEFT) }
+        match (self.vectors.as_slice(), self.blocks.as_slice()) {
+            ([], []) => self.bits.try_into().map_err(|_| MISSING),
+            _ => Err(LEFT),
+        }
     }
 }
 
