@@ -14,7 +14,7 @@ pub struct Layer {
     pub p: u32,
     /// The value of that bit for the first of a pair: 0 or `p`.
     pub r: u32,
-    /// The distance from the first to the second of a pair, in rows.
+    /// The distance from the first to the second of a pair, in rows: an odd multiple of `p`.
     pub distance: u32,
 }
 
@@ -40,6 +40,23 @@ impl Layer {
         row >= self.distance && row < self.count && self.is_lower(row - self.distance)
     }
 
+    /// Returns the number of pairs: the first rows of pairs are every second block of `p` rows, from row `r` on.
+    fn pairs(self) -> u32 {
+        let (p, firsts) = (u64::from(self.p.max(1)), u64::from(self.count.saturating_sub(self.distance)));
+        let (blocks, rest) = (firsts / (2 * p), firsts % (2 * p));
+        (blocks * p + rest.saturating_sub(u64::from(self.r)).min(p)) as u32
+    }
+
+    /// Returns the number of rows of one side.
+    pub fn count_of(self, side: Side) -> usize {
+        let rows = match side {
+            Side::Lower | Side::Upper => self.pairs(),
+            Side::Rest => self.count.saturating_sub(2 * self.pairs()),
+            Side::Back => self.count,
+        };
+        rows as usize
+    }
+
     /// Returns the rows of one side.
     pub fn rows(self, side: Side) -> Vec<u32> {
         let all = 0..self.count;
@@ -48,8 +65,7 @@ impl Layer {
             Side::Upper => all.filter(|&row| self.is_upper(row)).collect(),
             Side::Rest => all.filter(|&row| !self.is_lower(row) && !self.is_upper(row)).collect(),
             Side::Back => {
-                let pairs = all.clone().filter(|&row| self.is_lower(row)).count() as u32;
-                let mut next = [0, pairs, 2 * pairs];
+                let mut next = [0, self.pairs(), 2 * self.pairs()];
                 let place = |row| {
                     let side = if self.is_lower(row) { 0 } else { 2 - usize::from(self.is_upper(row)) };
                     next[side] += 1;
@@ -119,7 +135,7 @@ impl Index {
         match self {
             Index::List(list) => list.len(),
             Index::Steps { steps, .. } => steps.iter().map(|&(count, _)| count as usize).product(),
-            Index::Exchange { layer, side, width } => layer.rows(*side).len() * *width as usize,
+            Index::Exchange { layer, side, width } => layer.count_of(*side) * *width as usize,
         }
     }
 
@@ -275,8 +291,11 @@ mod tests {
     #[test]
     fn sides_of_a_layer_are_all_rows_once_and_back_undoes_them() {
         for layer in (0..40).flat_map(network) {
-            let [lower, upper, rest, back] =
-                [Side::Lower, Side::Upper, Side::Rest, Side::Back].map(|side| layer.rows(side));
+            let [lower, upper, rest, back] = [Side::Lower, Side::Upper, Side::Rest, Side::Back].map(|side| {
+                let rows = layer.rows(side);
+                assert_eq!(layer.count_of(side), rows.len(), "{layer:?}, {side:?}");
+                rows
+            });
             let expected: Vec<u32> = lower.iter().map(|row| row + layer.distance).collect();
             assert_eq!(upper, expected);
             let mixed = [lower, upper, rest].concat();

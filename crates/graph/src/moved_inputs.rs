@@ -23,7 +23,7 @@ mod moves;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::index::Index;
+use crate::index::{Index, Layer, Side};
 use crate::owners::Owners;
 use crate::shape;
 
@@ -93,7 +93,7 @@ impl Raw {
     /// Returns the parties of whose own inputs there are elements in several values together.
     pub fn owners_of_all<'a>(values: impl IntoIterator<Item = (&'a Raw, usize)>) -> Owners {
         let mut search = Search::default();
-        values.into_iter().for_each(|(raw, elements)| search.want(&Source(raw.clone(), elements), |_| true));
+        values.into_iter().for_each(|(raw, elements)| search.want_all(&Source(raw.clone(), elements)));
         search.finish()
     }
 }
@@ -145,11 +145,64 @@ impl Source {
     }
 }
 
-/// Moved elements, and which of them are wanted.
-type Wanted = (Arc<Moved>, Vec<bool>);
+/// The elements of a moved value that are wanted.
+struct Wanted {
+    moved: Arc<Moved>,
+    /// Whether all are wanted.
+    all: bool,
+    /// Wanted sides of a layer: its pairs' first rows, their second rows, and the rest, which are all elements together.
+    sides: Option<(Layer, u32, [bool; 3])>,
+    /// Wanted elements one by one; empty if there are none.
+    some: Vec<bool>,
+}
+
+impl Wanted {
+    fn none(moved: &Arc<Moved>) -> Wanted {
+        Wanted { moved: moved.clone(), all: false, sides: None, some: vec![] }
+    }
+
+    fn want(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        self.some.resize(self.moved.elements, false);
+        self.some.iter_mut().enumerate().for_each(|(i, wanted)| *wanted |= is_wanted(i));
+    }
+
+    fn want_side(&mut self, layer: Layer, side: Side, width: u32) {
+        let at = match side {
+            Side::Lower => 0,
+            Side::Upper => 1,
+            Side::Rest => 2,
+            Side::Back => return self.all = true,
+        };
+        let (of, wide, wanted) = self.sides.get_or_insert((layer, width, [false; 3]));
+        if (*of, *wide) == (layer, width) {
+            wanted[at] = true;
+            self.all |= !wanted.contains(&false) || layer.count_of(Side::Rest) == 0 && wanted[0] && wanted[1];
+        } else {
+            self.want_rows(layer, side, width);
+        }
+    }
+
+    fn want_rows(&mut self, layer: Layer, side: Side, width: u32) {
+        self.some.resize(self.moved.elements, false);
+        let rows = Index::Exchange { layer, side, width };
+        rows.expand().iter().for_each(|&position| self.some[position as usize] = true);
+    }
+
+    /// Returns which elements are wanted, or `None` if all are.
+    fn by_element(&mut self) -> Option<&[bool]> {
+        if let (false, Some((layer, width, wanted))) = (self.all, self.sides.take()) {
+            let sides = [Side::Lower, Side::Upper, Side::Rest].into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
+            sides.for_each(|(side, _)| self.want_rows(layer, side, width));
+        }
+        (!self.all).then_some(&self.some)
+    }
+}
 
 /// A search for the wanted elements of moved values. Values with the most moves come first: elements of a value are
 /// only wanted by values with more moves.
+///
+/// A sorted array is a few hundred layers of moves, of each of which all elements are wanted. So it is looked at by
+/// the sides of layers, and not by elements, which would take seconds for a million rows.
 #[derive(Default)]
 struct Search {
     owners: Owners,
@@ -157,24 +210,65 @@ struct Search {
 }
 
 impl Search {
-    fn want(&mut self, Source(raw, elements): &Source, is_wanted: impl Fn(usize) -> bool) {
+    /// Wants elements of a source; `of_moved` notes which ones where they are moved, and `any` returns whether it is
+    /// any at all.
+    fn search(&mut self, Source(raw, _): &Source, any: impl FnOnce() -> bool, of_moved: impl FnOnce(&mut Wanted)) {
         match raw {
             Raw::Alike(owners) if owners.is_empty() => {}
-            Raw::Alike(owners) if (0..*elements).any(&is_wanted) => self.owners = self.owners.and(owners),
-            Raw::Alike(_) => {}
+            Raw::Alike(owners) => {
+                if any() {
+                    self.owners = self.owners.and(owners);
+                }
+            }
             Raw::Moved(moved) => {
                 let entry = self.wanted.entry((moved.depth, Arc::as_ptr(moved)));
-                let (_, wanted) = entry.or_insert_with(|| (moved.clone(), vec![false; moved.elements]));
-                wanted.iter_mut().enumerate().for_each(|(i, wanted)| *wanted |= is_wanted(i));
+                of_moved(entry.or_insert_with(|| Wanted::none(moved)));
             }
         }
     }
 
+    fn want(&mut self, from: &Source, is_wanted: impl Fn(usize) -> bool) {
+        self.search(from, || (0..from.1).any(&is_wanted), |wanted| wanted.want(&is_wanted));
+    }
+
+    fn want_all(&mut self, from: &Source) {
+        self.search(from, || from.1 > 0, |wanted| wanted.all = true);
+    }
+
     fn finish(mut self) -> Owners {
-        while let Some((_, (moved, wanted))) = self.wanted.pop_last() {
-            self.follow(&moved.how, &wanted);
+        while let Some((_, mut wanted)) = self.wanted.pop_last() {
+            let moved = wanted.moved.clone();
+            if moved.elements == 0 {
+                continue;
+            }
+            match wanted.by_element() {
+                None => self.follow_all(&moved.how),
+                Some(some) => self.follow(&moved.how, some),
+            }
         }
         self.owners
+    }
+
+    /// Follows all elements of a value that has some.
+    fn follow_all(&mut self, how: &How) {
+        match how {
+            How::Gather(Index::Exchange { layer, side, width }, from) => {
+                let any = || layer.count_of(*side) * *width as usize > 0;
+                self.search(from, any, |wanted| wanted.want_side(*layer, *side, *width));
+            }
+            How::Gather(index, from) => {
+                let mut theirs = vec![false; from.1];
+                index.expand().iter().for_each(|&position| theirs[position as usize] = true);
+                self.want(from, |i| theirs[i]);
+            }
+            How::Broadcast(_, _, from) | How::Shuffle(from) | How::Bits(_, from) | How::Compose(_, from) => {
+                self.want_all(from);
+            }
+            How::Concat(sources, exchanged) => {
+                sources.iter().for_each(|source| self.want_all(source));
+                exchanged.iter().flat_map(|pair| &pair.among).for_each(|source| self.want_all(source));
+            }
+        }
     }
 
     fn follow(&mut self, how: &How, wanted: &[bool]) {
@@ -211,5 +305,72 @@ impl Search {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers below limits, from a linear congruential generator.
+    struct Coins(u64);
+
+    impl Coins {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % limit
+        }
+    }
+
+    /// Moves the elements of a value of `rows` rows at random: sides of a layer, joined and put back, or only some.
+    fn moved(coins: &mut Coins, from: Source, rows: u32, width: u32) -> Source {
+        let p = 1 << coins.below(4);
+        let (r, distance) = (p * coins.below(2) as u32, p * (1 + 2 * coins.below(3) as u32));
+        let layer = Layer { count: rows, p, r, distance };
+        let side = |side: Side, from: &Source| {
+            let elements = layer.count_of(side) * width as usize;
+            Source(How::Gather(Index::Exchange { layer, side, width }, from.clone()).raw(elements), elements)
+        };
+        let [lower, upper, rest] = [Side::Lower, Side::Upper, Side::Rest].map(|one| side(one, &from));
+        let swapped = |x: &Source| Source(Raw::default(), x.1);
+        let exchanged = vec![Exchanged { at: (0, 1), among: [lower.clone(), upper.clone()] }];
+        let (sources, exchanged) = match coins.below(4) {
+            0 => (vec![lower, swapped(&upper), rest], vec![]),
+            1 => (vec![swapped(&lower), upper, rest], vec![]),
+            _ => (vec![swapped(&lower), swapped(&upper), rest], exchanged),
+        };
+        let all = Source(How::Concat(sources, exchanged).raw(from.1), from.1);
+        match coins.below(5) {
+            0 => all,
+            _ => side(Side::Back, &all),
+        }
+    }
+
+    /// Wanting every element by its number gives what wanting all of a value gives.
+    #[test]
+    fn sides_of_layers_are_followed_as_their_elements_are() {
+        let (mut coins, mut several) = (Coins(1), 0);
+        for _ in 0..2000 {
+            let (rows, width) = (1 + coins.below(9) as u32, 1 + coins.below(3) as u32);
+            let owned = |elements: usize, owner: usize| Source(Raw::Alike(Owners::one(owner)), elements);
+            let elements = (rows * width) as usize;
+            let first = coins.below(elements + 1);
+            let mut value =
+                Source(How::Concat(vec![owned(first, 0), owned(elements - first, 1)], vec![]).raw(elements), elements);
+            for _ in 0..coins.below(5) {
+                value = moved(&mut coins, value, rows, width);
+            }
+            if coins.below(3) == 0 {
+                let index = Index::from(vec![coins.below(elements) as u32]);
+                value = Source(How::Gather(index, value).raw(1), 1);
+            }
+            let (mut at_once, mut one_by_one) = (Search::default(), Search::default());
+            at_once.want_all(&value);
+            one_by_one.want(&value, |_| true);
+            let (at_once, one_by_one) = (at_once.finish(), one_by_one.finish());
+            several += usize::from(one_by_one != Owners::default() && one_by_one != Owners::one(0));
+            assert_eq!(at_once, one_by_one, "{value:?}");
+        }
+        assert!(several > 500, "{several} values of P1's elements");
     }
 }

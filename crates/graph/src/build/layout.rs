@@ -33,7 +33,7 @@ impl Builder<'_> {
             return Err(Fault::Count { given: layer.count as usize, shape: to.as_slice().into(), wanted: rows });
         }
         let width = to[1..].iter().product::<usize>() as u32; // of at most 2^32 - 1 elements
-        to[0] = layer.rows(side).len();
+        to[0] = layer.count_of(side);
         self.graph.push(Op::Gather(Index::Exchange { layer, side, width }), vec![a], to, dtype, &self.at)
     }
 
