@@ -1,9 +1,11 @@
-//! Dry runs that run one of many equal chunks and multiply its costs: [`Ctx::stream_alike`].
+//! Dry runs that run one of many equal chunks and multiply its costs: [`Ctx::stream_alike`], and [`Ctx::in_turn`] for
+//! chunks one after the other.
 //!
 //! A shape has no data, so all chunks of equal length in a long row do the same work. A dry run for figures alone
 //! ([`Ctx::count_alike`]) runs one of these chunks. It multiplies the bytes, draws and local work of that chunk, and
-//! the seconds that its scheduling takes (*bookkeeping*). The rounds of the row are those of one chunk in any case. If
-//! a real run will look up its draws by the names that the dry run recorded, the dry run has to run every chunk.
+//! the seconds that its scheduling takes (*bookkeeping*). The rounds of a streamed row are those of one chunk in any case;
+//! those of chunks one after the other are multiplied. If a real run will look up its draws by the names that the dry
+//! run recorded, the dry run has to run every chunk.
 
 use std::ops::Range;
 
@@ -19,6 +21,11 @@ impl Ctx {
     /// which a real run could draw.
     pub fn count_alike(&self) {
         self.core.counting.count_alike(self.is_dry());
+    }
+
+    /// Returns whether a dry run counts equal chunks once.
+    pub fn counts_alike(&self) -> bool {
+        self.core.counting.counts_alike()
     }
 
     /// Returns the bookkeeping seconds of skipped chunks since the last call.
@@ -56,6 +63,49 @@ impl Ctx {
             self.depth.set(self.depth.get().join(depth.get()));
         }
         Ok(())
+    }
+}
+
+/// The results of chunks one after the other; in a dry run, one may stand for several equal ones.
+pub struct InTurn<T>(Vec<(T, usize)>);
+
+impl<T> InTurn<T> {
+    /// Returns the results of all chunks, in order.
+    pub fn all(&self) -> Vec<&T> {
+        self.0.iter().flat_map(|(done, times)| std::iter::repeat_n(done, *times)).collect()
+    }
+}
+
+impl Ctx {
+    /// Runs `work` on the chunks of `len` elements, of `chunk` elements each, one after the other on this lane, and
+    /// returns their results. A dry run may skip equal chunks ([`Ctx::count_alike`]). On vectors without data, `work`
+    /// must depend only on the length of its range.
+    ///
+    /// # Errors
+    /// The first error of `work`.
+    pub async fn in_turn<T>(
+        &self,
+        len: usize,
+        chunk: usize,
+        work: impl AsyncFn(Range<usize>) -> Result<T>,
+    ) -> Result<InTurn<T>> {
+        let chunks = Chunks { len, chunk, window: 1 };
+        let count = chunks.count();
+        let work = |index: usize| Box::pin(work(chunks.range(index)));
+        if !self.core.counting.counts_alike() || count < FEW_CHUNKS {
+            let mut done = Vec::with_capacity(count);
+            for index in 0..count {
+                done.push((work(index).await?, 1));
+            }
+            return Ok(InTurn(done));
+        }
+        // After the first chunk, each adds as much to the depth as the one before.
+        let first = work(0).await?;
+        let (start, skipped) = (self.depth.get(), count - 3);
+        let others = self.core.counting.counted(1 + skipped, work(1)).await?;
+        self.depth.set(self.depth.get().further(start, skipped));
+        let last = work(count - 1).await?;
+        Ok(InTurn(vec![(first, 1), (others, 1 + skipped), (last, 1)]))
     }
 }
 

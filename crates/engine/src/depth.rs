@@ -12,6 +12,15 @@ pub struct Depth {
 }
 
 impl Depth {
+    /// Returns the depth after `times` more of the work that led from `start` to here.
+    pub(crate) fn further(self, start: Depth, times: usize) -> Depth {
+        let after = |from: u32, to: u32| {
+            let more = u64::from(to.saturating_sub(from)).saturating_mul(times as u64);
+            to.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+        };
+        Depth { own: after(start.own, self.own), others: after(start.others, self.others) }
+    }
+
     /// Returns the depth at which both of two lanes are done.
     pub(crate) fn join(self, other: Depth) -> Depth {
         Depth { own: self.own.max(other.own), others: self.others.max(other.others) }

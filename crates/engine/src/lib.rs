@@ -64,6 +64,7 @@ mod together;
 mod toss;
 mod wire;
 
+pub use alike::InTurn;
 pub use correlations::{Demand, Draw, Ledger, Request};
 pub use costs::{Costs, Phase, StepCosts, Traffic};
 pub use ctx::{Ctx, Randomness, Stream};

@@ -98,21 +98,18 @@ impl<V, B> Material<V, B> {
     }
 
     /// Returns all parts of one layout, one after the other, with functions that join vectors, and lanes of bits.
-    pub fn joined(mut parts: Vec<Self>, vectors: impl Fn(&[&V]) -> V, bits: impl Fn(&[&B]) -> B) -> Self {
-        if parts.len() == 1 {
-            return parts.remove(0);
-        }
+    pub fn joined(parts: &[&Self], vectors: impl Fn(&[&V]) -> V, bits: impl Fn(&[&B]) -> B) -> Self {
         let blocks = |parts: &[&Wiped<Vector>]| Wiped(Vector::concat(&parts.iter().map(|x| &***x).collect::<Vec<_>>()));
         Material {
-            vectors: column(&parts, |part| &part.vectors, vectors),
-            bits: column(&parts, |part| &part.bits, bits),
-            blocks: column(&parts, |part| &part.blocks, blocks),
+            vectors: column(parts, |part| &part.vectors, vectors),
+            bits: column(parts, |part| &part.bits, bits),
+            blocks: column(parts, |part| &part.blocks, blocks),
         }
     }
 }
 
 /// Joins the first shares of all parts, the second shares, and so on.
-fn column<P, T>(parts: &[P], shares: impl Fn(&P) -> &Vec<T>, join: impl Fn(&[&T]) -> T) -> Vec<T> {
+fn column<'a, P, T: 'a>(parts: &[&'a P], shares: impl Fn(&'a P) -> &'a Vec<T>, join: impl Fn(&[&T]) -> T) -> Vec<T> {
     let count = parts.first().map_or(0, |first| shares(first).len());
     (0..count).map(|i| join(&parts.iter().map(|part| &shares(part)[i]).collect::<Vec<_>>())).collect()
 }
@@ -451,7 +448,7 @@ mod tests {
             let blocks: Vec<Vec<u128>> = joined.blocks.iter().map(|blocks| blocks.wide_words().to_vec()).collect();
             (joined.vectors.clone(), joined.bits.clone(), blocks)
         };
-        let join = |parts: Vec<Words>| Words::joined(parts, flat, flat);
+        let join = |parts: Vec<Words>| Words::joined(&parts.iter().collect::<Vec<_>>(), flat, flat);
         let parts = vec![part([&[1, 2], &[30]], &[true], &[1 << 70]), part([&[3], &[]], &[false, true], &[2, 3])];
         let expected = (vec![vec![1, 2, 3], vec![30]], vec![vec![true, false, true]], vec![vec![1 << 70, 2, 3]]);
         assert_eq!(all(&join(parts)), expected);

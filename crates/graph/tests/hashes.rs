@@ -219,8 +219,11 @@ fn the_hash_of_a_step_says_which_operands_are_public() {
     let mut graph = Graph::new();
     let at = || Source::new("a.py", 1);
     let fits = Some(Bound::Int(5));
-    let x = graph.at(at()).input(0, 3, &[2], INT8, fits).unwrap();
-    let secret = graph.at(at()).input(1, 3, &[2], INT8, fits).unwrap();
+    // No party knows what is computed.
+    let [x, secret] = [0, 1].map(|owner| {
+        let input = graph.at(at()).input(owner, 3, &[2], INT8, fits).unwrap();
+        graph.at(at()).unary(UnaryOp::Neg, input).unwrap()
+    });
     let public = graph.at(at()).constant_ints(&[2], &[-5, 5], INT8).unwrap();
     let (a, b) = (graph.node(secret), graph.node(public));
     assert_eq!((&a.shape, a.dtype, a.interval), (&b.shape, b.dtype, b.interval), "they differ in nothing else");

@@ -16,11 +16,13 @@
 //!
 //! Such bits turn elements into bits, and bits into elements, by an opening (`links` of `quorate_authenticated`).
 
+use std::ops::Range;
+
 use quorate_adversary::Twist;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::shared::{Shared, sum};
 use quorate_authenticated::{Authenticated, SharedBits, Tagged};
-use quorate_engine::{Ctx, Error, Result, Stocks};
+use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Ring, Vector, Wiped};
 
@@ -74,17 +76,12 @@ async fn check_same(maker: Maker<'_>, ctx: &Ctx, bits: &MacBits, elements: &Shar
 /// Makes random bits that are also elements of Z_2.
 pub(crate) async fn links(maker: Maker<'_>, ctx: &Ctx, len: usize) -> Result<(Tagged, SharedBits)> {
     let bit = Ring::of(1);
-    let mut parts = vec![(maker.nothing(ctx, bit), maker.blank_bits(ctx.is_dry(), (1, 0)))];
-    for start in (0..len).step_by(BATCH) {
-        let bits = maker.tinyot()?.random(ctx, BATCH.min(len - start)).await?;
+    let batch = async |range: Range<usize>| {
+        let bits = maker.tinyot()?.random(ctx, range.len()).await?;
         let elements = elements_of(maker, ctx, &bits).await?;
-        parts.push((Tagged::of(bit, &elements), SharedBits::macs(bits)));
-    }
-    let bits: Vec<&SharedBits> = parts.iter().map(|(_, bits)| bits).collect();
-    Ok((
-        Tagged::concat(&parts.iter().map(|(elements, _)| elements).collect::<Vec<_>>()),
-        SharedBits::concat_lanes(&bits),
-    ))
+        Ok((Tagged::of(bit, &elements), SharedBits::macs(bits)))
+    };
+    Ok(maker.joined_pairs(ctx, bit, &ctx.in_turn(len, BATCH, batch).await?))
 }
 
 /// Returns bits of one row as elements; they are masked by random bits in both forms, which must have no other use.

@@ -7,12 +7,14 @@
 //! ANDs, are made together, in batches that are as large as allowed. Kinds draw from a batch until it is used up.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use quorate_authenticated::bits::TaggedBits;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::{SharedBits, Tagged};
 use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
+use quorate_ring::meter::deferred;
 
 use crate::bits_as_elements::elements_of;
 use crate::bucket::{self, MOST};
@@ -33,6 +35,8 @@ pub(crate) struct Ahead {
     left: usize,
     /// The number of triples of all batches that are used.
     used: usize,
+    /// Triples without data, where the costs of all batches are counted: each batch is as these are.
+    counted: Option<Triples>,
 }
 
 impl Ahead {
@@ -71,9 +75,18 @@ pub(crate) struct BitTriples<'m> {
 
 impl BitTriples<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
-    pub async fn with_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+    ///
+    /// Where a dry run counts equal batches once, those of the work are not those of the triples, which it counts first.
+    pub async fn with_ahead<T>(&self, ctx: &Ctx, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
         let _forgotten = Forgotten(self.ahead);
+        if ctx.counts_alike() && len > 0 {
+            let batch = async |range: Range<usize>| some_ands(self.maker, ctx, range.len()).await;
+            let made = ctx.in_turn(len, MOST, batch).await?;
+            let counted = made.all().first().map(|first| first.each_ref().map(|part| SharedBits::macs(part.clone())));
+            self.ahead.borrow_mut().counted = counted;
+            return work().await;
+        }
         let done = work().await?;
         if self.ahead.borrow().used == len { Ok(done) } else { Err(MISCOUNTED) }
     }
@@ -107,10 +120,19 @@ impl BitTriples<'_> {
     /// Makes the next batch: for all triples that are still to come, and at least those that are wanted now.
     async fn make_ahead(&self, ctx: &Ctx, wanted: usize) -> Result<()> {
         let count = self.ahead.borrow().left.max(wanted).min(MOST);
-        let batch = some_ands(self.maker, ctx, count).await?.map(SharedBits::macs);
+        let mut counted = None;
+        if let Some(all) = &self.ahead.borrow().counted {
+            let _not_charged = deferred(|| {
+                counted =
+                    Some(all.each_ref().map(|part| part.linear(&LinearBits::Lanes(0..count.min(part.shape().1)))));
+            });
+        }
+        let batch = match counted {
+            Some(batch) => batch,
+            None => some_ands(self.maker, ctx, count).await?.map(SharedBits::macs),
+        };
         let mut ahead = self.ahead.borrow_mut();
-        let Ahead { left, used, .. } = *ahead;
-        *ahead = Ahead { batch: Some(batch), from: 0, left: left.saturating_sub(count), used };
+        (ahead.batch, ahead.from, ahead.left) = (Some(batch), 0, ahead.left.saturating_sub(count));
         Ok(())
     }
 }
@@ -118,16 +140,14 @@ impl BitTriples<'_> {
 /// Makes x, y, and x AND y as elements of Z_2.
 pub(crate) async fn as_elements(maker: Maker<'_>, ctx: &Ctx, len: usize) -> Result<[Tagged; 3]> {
     let bit = Ring::of(1);
-    let mut parts = [0; 3].map(|_| vec![maker.nothing(ctx, bit)]);
-    for start in (0..len).step_by(MOST) {
-        let count = MOST.min(len - start);
-        let ands = some_ands(maker, ctx, count).await?;
+    let batch = async |range: Range<usize>| {
+        let ands = some_ands(maker, ctx, range.len()).await?;
         let all = elements_of(maker, ctx, &MacBits::concat_lanes(&ands.each_ref())).await?;
-        for (i, part) in parts.iter_mut().enumerate() {
-            part.push(Tagged::of(bit, &all.map(|x| x.slice(i * count..(i + 1) * count))));
-        }
-    }
-    Ok(parts.map(|parts| Tagged::concat(&parts.iter().collect::<Vec<_>>())))
+        Ok([0, 1, 2].map(|i| Tagged::of(bit, &all.map(|x| x.slice(i * range.len()..(i + 1) * range.len())))))
+    };
+    let (made, nothing) = (ctx.in_turn(len, MOST, batch).await?, maker.nothing(ctx, bit));
+    let all = |i: usize| std::iter::once(&nothing).chain(made.all().into_iter().map(move |part| &part[i]));
+    Ok([0, 1, 2].map(|i| Tagged::concat(&all(i).collect::<Vec<_>>())))
 }
 
 async fn some_ands(maker: Maker<'_>, ctx: &Ctx, count: usize) -> Result<[MacBits; 3]> {
@@ -178,7 +198,7 @@ mod tests {
                     }
                     Ok(())
                 };
-                let done = triples.with_ahead(counted, draw).await;
+                let done = triples.with_ahead(ctx, counted, draw).await;
                 assert!(ahead.borrow().batch.is_none() && ahead.borrow().left == 0);
                 Ok(done)
             };

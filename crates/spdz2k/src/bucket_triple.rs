@@ -17,7 +17,7 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 37 kB in a batch of 200 000 or more, 56 kB in one of a thousand.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use quorate_adversary::Twist;
 use quorate_authenticated::shared::{Shared, joined};
@@ -48,21 +48,16 @@ pub(crate) fn leaky(len: usize, security_bits: u32) -> usize {
 
 /// Makes triples over Z_2^k.
 pub(crate) async fn make(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-    let mut parts = Vec::new();
-    for start in (0..len).step_by(MOST) {
-        parts.push(batch(keys, ctx, ring, MOST.min(len - start)).await?);
-    }
-    Ok(Triples::joined(&parts))
+    let made = ctx.in_turn(len, MOST, async |range| batch(keys, ctx, ring, range.len()).await).await?;
+    Ok(Triples::joined(&made.all()))
 }
 
 async fn batch(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
     let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, keys.params.inner_bits());
     let all = count * size;
-    let mut parts = Vec::new();
-    for start in (0..all).step_by(triple::BATCH) {
-        parts.push(leaky_triple::make(keys, ctx, ring, triple::BATCH.min(all - start)).await?);
-    }
-    let leaky = Triples::joined(&parts);
+    let some = async |range: Range<usize>| leaky_triple::make(keys, ctx, ring, range.len()).await;
+    let parts = ctx.in_turn(all, triple::BATCH, some).await?;
+    let leaky = Triples::joined(&parts.all());
     drop(parts);
     let made = combined(keys.words(), ctx, ring, &leaky, (count, size)).await?;
     Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))

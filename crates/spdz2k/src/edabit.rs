@@ -30,7 +30,8 @@ use quorate_ring::{Ring, Vector};
 use crate::bits_as_elements::{bits_below_masks, macs_of};
 use crate::bittriple::BitTriples;
 use crate::maker::Maker;
-use crate::numbers::{Batch, OwnNumbers, Wanted};
+use crate::numbers::{OwnNumbers, Wanted};
+use crate::privateedabit::Sizes;
 use crate::proved::own_bits;
 use crate::random_bits;
 use crate::short_numbers::chosen_parts;
@@ -63,16 +64,15 @@ impl Adder<'_> {
     /// Makes random elements of Z_2^width over a ring with their bits; also shifted right by `cut` if that is not 0.
     pub async fn edabits(&self, ctx: &Ctx, (width, ring): (u32, Ring), cut: u32, len: usize) -> Result<Material> {
         let wanted = Wanted::edabits(width, ring, cut);
-        let mut parts = vec![Material::new(
+        let nothing = Material::new(
             vec![self.maker.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
             vec![self.maker.blank_bits(ctx.is_dry(), (width as usize, 0))],
-        )];
-        for batch in self.batches(wanted, len) {
-            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
+        );
+        let batch = async |Summed { value, part, bits, .. }| {
             self.maker.check_made(ctx).await?;
-            parts.push(Material::new([value].into_iter().chain(part).collect(), vec![bits]));
-        }
-        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
+            Ok(Material::new([value].into_iter().chain(part).collect(), vec![bits]))
+        };
+        self.in_batches(ctx, &wanted, (len, nothing), batch).await
     }
 
     /// Makes random elements of Z_2^k with their bits, and the products of the lowest pairs of neighbouring bits.
@@ -80,14 +80,12 @@ impl Adder<'_> {
         let (k, dry) = (ring.bits(), ctx.is_dry());
         let wanted = Wanted::comparison_masks(ring, pairs);
         let blank = |rows: usize| self.maker.blank_bits(dry, (rows, 0));
-        let vectors = vec![self.maker.blank(dry, (ring, 0))];
-        let mut parts = vec![Material::new(vectors, vec![blank(k as usize), blank(pairs)])];
-        for batch in self.batches(wanted, len) {
-            let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
+        let nothing = Material::new(vec![self.maker.blank(dry, (ring, 0))], vec![blank(k as usize), blank(pairs)]);
+        let batch = async |Summed { value, bits, products, .. }| {
             self.maker.check_made(ctx).await?;
-            parts.push(Material::new(vec![value], [bits].into_iter().chain(products).collect()));
-        }
-        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
+            Ok(Material::new(vec![value], [bits].into_iter().chain(products).collect()))
+        };
+        self.in_batches(ctx, &wanted, (len, nothing), batch).await
     }
 
     /// Makes random elements r of Z_2^k. With them come their lower k - 1 bits shifted right by `cut`, and their top
@@ -95,23 +93,35 @@ impl Adder<'_> {
     pub async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.maker.blank(ctx.is_dry(), (ring, 0));
-        let mut parts = vec![Material::of_vectors(vec![blank(ring), blank(ring), blank(top_ring)])];
-        for batch in self.batches(wanted, len) {
-            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
+        let nothing = Material::of_vectors(vec![blank(ring), blank(ring), blank(top_ring)]);
+        let batch = async |Summed { value, part, bits, .. }: Summed| {
             let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
             self.maker.check_made(ctx).await?;
-            parts.push(Material::of_vectors([value].into_iter().chain(part).chain([top]).collect()));
-        }
-        Ok(Material::joined(parts, Tagged::concat, SharedBits::concat_lanes))
+            Ok(Material::of_vectors([value].into_iter().chain(part).chain([top]).collect()))
+        };
+        self.in_batches(ctx, &wanted, (len, nothing), batch).await
     }
 
-    /// Returns the batches of a demand under this session's parameters.
-    fn batches(&self, wanted: Wanted, len: usize) -> impl Iterator<Item = Batch> {
-        wanted.batches((self.maker.keys.params, self.maker.keys.transfers.digits), len)
+    /// Makes sums of numbers in batches one after the other, turns each batch into correlations, and joins these.
+    async fn in_batches(
+        &self,
+        ctx: &Ctx,
+        wanted: &Wanted,
+        (len, nothing): (usize, Material),
+        batch: impl AsyncFn(Summed) -> Result<Material>,
+    ) -> Result<Material> {
+        let batches = wanted.batches((self.maker.keys.params, self.maker.keys.transfers.digits), len);
+        let one = async |range: Range<usize>| {
+            let lanes = range.len();
+            batch(self.sum_numbers(ctx, wanted, (lanes, batches.chosen(lanes))).await?).await
+        };
+        let made = ctx.in_turn(len, batches.most, one).await?;
+        let parts = [&[&nothing], &made.all()[..]].concat();
+        Ok(Material::joined(&parts, Tagged::concat, SharedBits::concat_lanes))
     }
 
     /// Runs all steps but the check.
-    async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, Batch { lanes, chosen }: Batch) -> Result<Summed> {
+    async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, (lanes, chosen): (usize, Option<Sizes>)) -> Result<Summed> {
         let own = match chosen {
             Some(sizes) => chosen_parts(self.maker, ctx, wanted, sizes).await?,
             None => self.proven_numbers(ctx, wanted, lanes).await?,

@@ -31,9 +31,9 @@ use quorate_authenticated::weights;
 use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
-use quorate_ring::Bits;
 use quorate_ring::chosen::Masks;
 use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::coins::Coins;
@@ -43,6 +43,8 @@ const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
 const EQUAL: &str = "triples of bits in the making";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
 const BLOCK_BYTES: usize = 16;
+/// The ring of blocks.
+const BLOCK: Ring = Ring::of(128);
 /// The number of bits of rho.
 const FACTOR: usize = 128;
 /// The number of blocks that are hashed under one key.
@@ -114,15 +116,14 @@ async fn times_bits(
     // Step 1.
     let (mut of_zero, mut messages) = (Vec::new(), Vec::new());
     for (&peer, with_peer) in ends.peers.iter().zip(&x.peers) {
-        let (zero, mut message) =
+        let (zero, message) =
             garbled((&with_peer.keys, len), ends.delta(), &c, |part| hashing([ends.keys.me, peer], part));
-        message.resize(BLOCK_BYTES * len, 0);
         of_zero.push(zero);
         messages.push(message);
     }
-    let outgoing: Vec<_> = ends.peers.iter().zip(&messages).map(|(&peer, message)| (peer, &message[..])).collect();
-    let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
-    let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let outgoing: Vec<_> = ends.peers.iter().copied().zip(&messages).collect();
+    let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (BLOCK, len))).collect();
+    let told = ctx.exchange::<Vector>(&outgoing, &incoming).await?;
     drop(messages);
     // Step 2. What this party alone adds goes with the first peer's part.
     let mut sum: Option<Blocks> = None;
@@ -179,9 +180,12 @@ fn garbled(
     delta: u128,
     c: impl Fn(usize) -> u128,
     hashing: impl Fn(usize) -> Tccr,
-) -> (Blocks, Vec<u8>) {
+) -> (Blocks, Vector) {
     let mut of_zero = first(keys, len);
-    let mut garbled = Vec::with_capacity(BLOCK_BYTES * of_zero.as_slice().len());
+    if of_zero.is_shape() {
+        return (of_zero, Vector::shape(BLOCK, len));
+    }
+    let mut garbled = Vec::with_capacity(len);
     let mut of_one = Zeroizing::new([0; SEGMENT]);
     for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         let (hash, of_one) = (hashing(part), &mut of_one[..zero.len()]);
@@ -189,27 +193,27 @@ fn garbled(
         hash.hash_run(zero, 0);
         hash.hash_run(of_one, 0);
         for (i, (zero, one)) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)) {
-            garbled.extend_from_slice(&(zero ^ one ^ c(i)).to_le_bytes());
+            garbled.push(zero ^ one ^ c(i));
         }
     }
-    (of_zero, garbled)
+    (of_zero, Vector::from_u128s(BLOCK, &garbled))
 }
 
 /// Step 2, with one peer: returns H(K(x)) + H(M(x)) + x (message of the peer + c) + more, where `own` gives c and more.
 fn evaluated(
     (x, peer): (&MacBits, usize),
-    told: &[u8],
+    told: &Vector,
     of_zero: &Blocks,
     hashing: impl Fn(usize) -> Tccr,
     own: impl Fn(usize) -> (u128, u128),
 ) -> Blocks {
     let mut sum = first(&x.peers[peer].macs, of_zero.len());
-    let others = told.as_chunks::<BLOCK_BYTES>().0;
+    let others = told.wide_words();
     for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         hashing(part).hash_run(sum, 0);
         for (i, sum) in (part * SEGMENT..).zip(sum) {
             let (c, more) = own(i);
-            *sum ^= of_zero.as_slice()[i] ^ more ^ (u128::from_le_bytes(others[i]) ^ c) & word(x, i);
+            *sum ^= of_zero.as_slice()[i] ^ more ^ (others[i] ^ c) & word(x, i);
         }
     }
     sum

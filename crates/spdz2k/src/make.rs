@@ -97,7 +97,7 @@ impl<'m> Making<'m> {
             true => kinds.iter().map(|(kind, len)| len * bit_triples_of(kind, parties)).sum(),
             false => 0,
         };
-        self.triples.with_ahead(triples, make).await
+        self.triples.with_ahead(ctx, triples, make).await
     }
 
     /// Makes correlations of one kind together with the other parties.
@@ -167,5 +167,66 @@ impl<'m> Making<'m> {
             }
             Kind::TruncMask { bits, cut } => adder.trunc_masks(ctx, Ring::of(bits), cut, len).await?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::{Costs, Phase, dry};
+    use quorate_ring::meter::{Effort, Kernel, charged};
+
+    use super::*;
+    use crate::params::Params;
+    use crate::party::Spdz2k;
+
+    /// Returns every party's costs of making correlations, and the work of all.
+    fn made(parties: usize, kinds: &[(Kind, usize)], figures: bool) -> (Vec<Costs>, Effort) {
+        let before = charged();
+        let make = async |ctx: &Ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            let s = Spdz2k::new_dry(parties, ctx.me(), Params::default())?;
+            let made = Making::new(&s.online, &s.protocols)?.make_each(ctx, kinds).await?;
+            assert_eq!(made.len(), kinds.len());
+            Ok(())
+        };
+        let done = dry::together(&vec![0; parties], Phase::Offline, make).unwrap();
+        (done.into_iter().map(|(_, costs)| costs).collect(), charged() - before)
+    }
+
+    /// Batches that are counted once cost what all of them cost one by one.
+    #[test]
+    fn figures_are_those_of_all_batches() {
+        let (bits, owner, [left, right], [m, k, n]) = (64, 1, [0, 1], [60, 50, 70]);
+        let alone = [
+            (Kind::Triple { bits }, 22_000),
+            (Kind::Triple { bits: 1 }, 1_100_000),
+            (Kind::OneSided { left, right, bits }, 22_000),
+            (Kind::KnownMatrices { left, right, bits, m, k, n }, 30),
+            (Kind::OwnedMatrices { owner, bits, m, k, n }, 6),
+            (Kind::Owned { owner, bits }, 70_000),
+            (Kind::Random { bits }, 90_000),
+            (Kind::Mask { owner, bits }, 90_000),
+            (Kind::BitTriple, 1_100_000),
+            (Kind::Link, 400_000),
+            (Kind::DaBit { bits }, 70_000),
+            (Kind::RandomBit { bits }, 70_000),
+            (Kind::EdaBit { bits: 20, ring: 64, cut: 3 }, 33_000),
+            (Kind::ComparisonMask { bits: 32, pairs: 16 }, 25_000),
+            (Kind::TruncMask { bits, cut: 16 }, 13_000),
+        ];
+        let together = [(Kind::BitTriple, 300_000), (Kind::EdaBit { bits, ring: 64, cut: 0 }, 20_000)];
+        for kinds in alone.each_ref().map(std::slice::from_ref).into_iter().chain([&together[..]]) {
+            let largest = kinds.iter().map(|(_, len)| *len).max().unwrap_or(0);
+            for parties in if largest < 500_000 { 2..=3 } else { 2..=2 } {
+                let ((all, work), (once, counted)) = (made(parties, kinds, false), made(parties, kinds, true));
+                assert_eq!(once, all, "{kinds:?} among {parties}");
+                for kernel in Kernel::ALL {
+                    let [all, once] = [work, counted].map(|effort| effort.of(kernel));
+                    assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kinds:?} among {parties}");
+                }
+            }
+        }
     }
 }

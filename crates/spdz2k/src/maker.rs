@@ -1,10 +1,11 @@
 //! A party that makes correlations: what the protocols share that compute as a party does online.
 
 use std::ops::Deref;
+use std::ops::Range;
 
 use quorate_authenticated::shared::{Shared, sum};
-use quorate_authenticated::{Authenticated, Tagged};
-use quorate_engine::{Ctx, Result};
+use quorate_authenticated::{Authenticated, SharedBits, Tagged};
+use quorate_engine::{Ctx, InTurn, Result, Stocks};
 use quorate_ring::Ring;
 
 use crate::authenticate::Own;
@@ -67,12 +68,28 @@ impl<'m> Maker<'m> {
     /// Makes random elements that no party knows, or that one party knows: its share is the element, the others' are 0.
     pub async fn random_elements(&self, ctx: &Ctx, owner: Option<usize>, (ring, len): (Ring, usize)) -> Result<Tagged> {
         let shares = self.keys.params.shares(ring);
-        let mut parts = vec![self.nothing(ctx, ring)];
-        for start in (0..len).step_by(BATCH) {
-            let own = Own::random(owner, (shares, BATCH.min(len - start)));
+        let batch = async |range: Range<usize>| {
+            let own = Own::random(owner, (shares, range.len()));
             let made: Vec<Vec<Shared>> = self.keys.voles().authenticate(ctx, &[own]).await?;
-            parts.push(Tagged::of(ring, &sum(&made[0])));
-        }
-        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+            Ok(Tagged::of(ring, &sum(&made[0])))
+        };
+        Ok(self.joined(ctx, ring, &ctx.in_turn(len, BATCH, batch).await?))
+    }
+
+    /// Joins elements of batches, one after the other.
+    pub fn joined(&self, ctx: &Ctx, ring: Ring, batches: &InTurn<Tagged>) -> Tagged {
+        let nothing = self.nothing(ctx, ring);
+        Tagged::concat(&[&[&nothing], &batches.all()[..]].concat())
+    }
+
+    /// Joins elements and bits of batches, one after the other.
+    pub fn joined_pairs(&self, ctx: &Ctx, ring: Ring, batches: &InTurn<(Tagged, SharedBits)>) -> (Tagged, SharedBits) {
+        let (no_elements, no_bits) = (self.nothing(ctx, ring), self.blank_bits(ctx.is_dry(), (1, 0)));
+        let (elements, bits): (Vec<&Tagged>, Vec<&SharedBits>) =
+            batches.all().into_iter().map(|(elements, bits)| (elements, bits)).unzip();
+        (
+            Tagged::concat(&[&[&no_elements], &elements[..]].concat()),
+            SharedBits::concat_lanes(&[&[&no_bits], &bits[..]].concat()),
+        )
     }
 }

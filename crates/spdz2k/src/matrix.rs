@@ -19,6 +19,7 @@
 //! Bytes for 10 x 2048 times 2048 x 1, k = s = 64: 23.8 MB by P_j, 1.2 MB by P_i.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use quorate_adversary::Twist;
 use quorate_authenticated::Dims;
@@ -243,11 +244,10 @@ pub(crate) async fn make(
     }
     let one = Batch::new(keys.params, [left, right], ring, dims);
     let at_once = batch_len(keys.params, &one, len);
-    let mut parts = Vec::new();
-    for start in (0..len).step_by(at_once) {
-        let batch = Batch { len: at_once.min(len - start), ..one };
+    let made = async |range: Range<usize>| {
+        let batch = Batch { len: range.len(), ..one };
         let made = batch_of_matrices(keys, ctx, batch).await?;
-        parts.push(match batch.sends == left {
+        Ok(match batch.sends == left {
             true => made,
             // C is the transpose of the product of the transposes.
             false => Triples {
@@ -255,9 +255,9 @@ pub(crate) async fn make(
                 b: batch.turned(&made.a, (dims.2, dims.1)),
                 c: batch.turned(&made.c, (dims.2, dims.0)),
             },
-        });
-    }
-    Ok(Triples::joined(&parts))
+        })
+    };
+    Ok(Triples::joined(&ctx.in_turn(len, at_once, made).await?.all()))
 }
 
 async fn batch_of_matrices(keys: Keys<'_>, ctx: &Ctx, batch: Batch) -> Result<Triples> {

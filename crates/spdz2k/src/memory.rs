@@ -14,7 +14,7 @@ use crate::bucket::{MOST, Sizes};
 use crate::bucket_triple;
 use crate::keys::Transfers;
 use crate::matrix;
-use crate::numbers::{Batch, Wanted, bit_triples_of};
+use crate::numbers::{Wanted, bit_triples_of};
 use crate::params::TripleForm;
 use crate::provenproduct;
 use crate::randbit;
@@ -109,7 +109,12 @@ impl Memory<'_> {
     /// wait.
     fn bytes_of_numbers(&self, wanted: &Wanted, len: usize) -> [usize; 2] {
         let params = (self.transfers.params, self.transfers.digits);
-        let Some(Batch { lanes, chosen }) = wanted.batches(params, len).next() else { return [0; 2] };
+        if len == 0 {
+            return [0; 2];
+        }
+        let batches = wanted.batches(params, len);
+        let lanes = batches.most.min(len);
+        let chosen = batches.chosen(lanes);
         let bits = lanes * wanted.width as usize;
         let made = match chosen {
             Some(sizes) => sizes.all() * wanted.ring.bits() as usize * CHOSEN_BIT,

@@ -111,24 +111,30 @@ impl Wanted {
         (params.always_cuts() || chosen < proven).then_some(sizes)
     }
 
-    /// Returns the batches. If the first one is proven, all are: batches of proven numbers are larger than those by cut
-    /// and choose.
-    pub fn batches(self, params: (Params, Digits), len: usize) -> impl Iterator<Item = Batch> {
+    /// Returns the batches of `len` numbers. If the first one is proven, all are: batches of proven numbers are larger
+    /// than those by cut and choose.
+    pub fn batches(self, params: (Params, Digits), len: usize) -> Batches {
         let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
         let chosen = of_bits(self.ring.bits());
         let chooses = self.cut_and_choose(params, chosen.min(len)).is_some();
-        let most = if chooses { chosen } else { of_bits(self.width) };
-        (0..len).step_by(most).map(move |start| {
-            let lanes = most.min(len - start);
-            Batch { lanes, chosen: if chooses { self.cut_and_choose(params, lanes) } else { None } }
-        })
+        Batches { wanted: self, params, most: if chooses { chosen } else { of_bits(self.width) }, chooses }
     }
 }
 
-/// The number of numbers that are made together; and the sizes, if they are made by cut and choose.
-pub(crate) struct Batch {
-    pub lanes: usize,
-    pub chosen: Option<Sizes>,
+/// The batches in which numbers are made.
+pub(crate) struct Batches {
+    wanted: Wanted,
+    params: (Params, Digits),
+    /// The number of numbers that are made together.
+    pub most: usize,
+    chooses: bool,
+}
+
+impl Batches {
+    /// Returns the sizes of a batch of `lanes` numbers, if they are made by cut and choose.
+    pub fn chosen(&self, lanes: usize) -> Option<Sizes> {
+        if self.chooses { self.wanted.cut_and_choose(self.params, lanes) } else { None }
+    }
 }
 
 /// A number of one party in each lane, as elements, and its bits in the form of the session's bits.
@@ -151,6 +157,12 @@ pub(crate) fn bit_triples_of(kind: &Kind, parties: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// The lanes of each batch of `len` numbers.
+    fn lanes(batches: &Batches, len: usize) -> impl Iterator<Item = usize> {
+        let most = batches.most;
+        (0..len).step_by(most).map(move |start| most.min(len - start))
+    }
+
     /// No batch exceeds the bound, whatever the number: short numbers are proven, and with cut and choose a batch of
     /// them would be too large.
     #[test]
@@ -159,22 +171,24 @@ mod tests {
         let wanted = |width: u32, cut: u32| Wanted::edabits(width, Ring::of(64), cut);
         for wanted in (1..=64).map(|width| wanted(width, 0)).chain((4..=64).map(|width| wanted(width, 3))) {
             for len in [1, 100, 2048, 2049, 16_384, 40_000] {
-                let batches: Vec<Batch> = wanted.batches(params, len).collect();
-                assert_eq!(batches.iter().map(|batch| batch.lanes).sum::<usize>(), len);
-                let bits = |batch: &Batch| match batch.chosen {
-                    Some(sizes) => {
-                        assert_eq!(sizes.count, wanted.numbers() * batch.lanes);
-                        64
-                    }
-                    None => wanted.width as usize,
-                };
-                assert!(batches.iter().all(|batch| batch.lanes * bits(batch) <= BATCH), "{} bits, {len}", wanted.width);
+                let batches = wanted.batches(params, len);
+                for lanes in lanes(&batches, len) {
+                    let bits = match batches.chosen(lanes) {
+                        Some(sizes) => {
+                            assert_eq!(sizes.count, wanted.numbers() * lanes);
+                            64
+                        }
+                        None => wanted.width as usize,
+                    };
+                    assert!(lanes * bits <= BATCH, "{} bits, {len}", wanted.width);
+                }
             }
         }
         // Here a larger batch would be made by cut and choose, not proven.
         for width in [8, 9] {
             let wanted = wanted(width, 0);
-            assert!(wanted.batches(params, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");
+            let batches = wanted.batches(params, 40_000);
+            assert!(lanes(&batches, 40_000).all(|lanes| batches.chosen(lanes).is_none()), "{width} bits");
             assert!(
                 wanted.cut_and_choose(params, 2048).is_none() && wanted.cut_and_choose(params, BATCH / 9).is_some()
             );

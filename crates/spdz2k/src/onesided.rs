@@ -18,6 +18,8 @@
 //!
 //! Bytes to the peer for a triple, k = s = 64: 5.2 kB.
 
+use std::ops::Range;
+
 use quorate_adversary::Twist;
 use quorate_authenticated::shared::{Shared, joined, sum};
 use quorate_engine::{Ctx, Error, Misuse, Result};
@@ -95,14 +97,13 @@ pub(crate) async fn make(
     if len == 0 {
         return Ok(Triples::none(keys.params.shares(ring)));
     }
-    let mut parts = Vec::new();
-    for start in (0..len).step_by(BATCH) {
-        let count = BATCH.min(len - start);
+    let batch = async |range: Range<usize>| {
+        let count = range.len();
         let half = |chooses, sends, len| Half { chooses, sends, len };
         let halves = [half(left, right, count.div_ceil(2)), half(right, left, count / 2)];
-        parts.push(batch_of_halves(keys, ctx, ring, &halves[..count.min(2)]).await?);
-    }
-    Ok(Triples::joined(&parts))
+        batch_of_halves(keys, ctx, ring, &halves[..count.min(2)]).await
+    };
+    Ok(Triples::joined(&ctx.in_turn(len, BATCH, batch).await?.all()))
 }
 
 async fn batch_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Triples> {

@@ -15,9 +15,11 @@
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
+use std::ops::Range;
+
 use quorate_authenticated::shared::Shared;
 use quorate_authenticated::{SharedBits, Tagged};
-use quorate_engine::{Ctx, Error, Form, Linear, Result, Stocks};
+use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::bits_as_elements::{links, macs_of};
@@ -33,13 +35,13 @@ pub(crate) async fn bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) ->
     if ring.bits() == 1 {
         return maker.random_elements(ctx, None, (ring, len)).await;
     }
-    let mut parts = vec![maker.nothing(ctx, ring)];
-    for start in (0..len).step_by(BATCH) {
-        let own = own_bits(maker.keys.voles(), ctx, ring, BATCH.min(len - start)).await?;
-        parts.push(xor_of_owned(maker, ctx, ring, &own).await?);
+    let batch = async |range: Range<usize>| {
+        let own = own_bits(maker.keys.voles(), ctx, ring, range.len()).await?;
+        let bits = xor_of_owned(maker, ctx, ring, &own).await?;
         maker.check_made(ctx).await?;
-    }
-    Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+        Ok(bits)
+    };
+    Ok(maker.joined(ctx, ring, &ctx.in_turn(len, BATCH, batch).await?))
 }
 
 /// Makes random bits as elements and with MACs, and checks them.
@@ -47,19 +49,16 @@ pub(crate) async fn dabits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) 
     if ring.bits() == 1 {
         return links(maker, ctx, len).await;
     }
-    let (mut elements, mut bits) = (vec![maker.nothing(ctx, ring)], vec![maker.blank_bits(ctx.is_dry(), (1, 0))]);
-    for start in (0..len).step_by(BATCH) {
-        let own = own_bits(maker.keys.voles(), ctx, ring, BATCH.min(len - start)).await?;
+    let batch = async |range: Range<usize>| {
+        let own = own_bits(maker.keys.voles(), ctx, ring, range.len()).await?;
         let mut with_macs = macs_of(maker, ctx, &own).await?.into_iter();
         let first = with_macs.next().ok_or(NO_BITS)?;
-        bits.push(SharedBits::macs(with_macs.fold(first, |sum, own| sum.xor(&own))));
-        elements.push(xor_of_owned(maker, ctx, ring, &own).await?);
+        let bits = SharedBits::macs(with_macs.fold(first, |sum, own| sum.xor(&own)));
+        let elements = xor_of_owned(maker, ctx, ring, &own).await?;
         maker.check_made(ctx).await?;
-    }
-    Ok((
-        Tagged::concat(&elements.iter().collect::<Vec<_>>()),
-        SharedBits::concat_lanes(&bits.iter().collect::<Vec<_>>()),
-    ))
+        Ok((elements, bits))
+    };
+    Ok(maker.joined_pairs(ctx, ring, &ctx.in_turn(len, BATCH, batch).await?))
 }
 
 /// Runs steps 3 and 4.

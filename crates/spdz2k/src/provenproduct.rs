@@ -56,11 +56,9 @@ pub(crate) async fn own_triples(voles: Voles<'_>, ctx: &Ctx, owner: usize, ring:
     if len == 0 {
         return Ok(Triples::none(voles.params.shares(ring)));
     }
-    let mut parts = Vec::new();
-    for start in (0..len).step_by(BATCH) {
-        parts.push(products_of(voles, ctx, owner, ring, (Form::Product, [BATCH.min(len - start); 3])).await?);
-    }
-    Ok(Triples::joined(&parts))
+    let batch =
+        async |range: Range<usize>| products_of(voles, ctx, owner, ring, (Form::Product, [range.len(); 3])).await;
+    Ok(Triples::joined(&ctx.in_turn(len, BATCH, batch).await?.all()))
 }
 
 /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
@@ -75,12 +73,10 @@ pub(crate) async fn own_matrix_triples(
     ((m, k, n), len): (Dims, usize),
 ) -> Result<Triples> {
     voles.params.check_values(ring)?;
-    let mut parts = vec![Triples::none(voles.params.shares(ring))];
-    for _ in 0..len {
-        let form = (Form::MatMul { m, k, n }, [m * k, k * n, m * n]);
-        parts.push(products_of(voles, ctx, owner, ring, form).await?);
-    }
-    Ok(Triples::joined(&parts))
+    let form = (Form::MatMul { m, k, n }, [m * k, k * n, m * n]);
+    let made = ctx.in_turn(len, 1, async |_| products_of(voles, ctx, owner, ring, form).await).await?;
+    let none = Triples::none(voles.params.shares(ring));
+    Ok(Triples::joined(&[&[&none], &made.all()[..]].concat()))
 }
 
 /// Makes factors of one party, and their products or sums of products; the numbers of elements are those given.

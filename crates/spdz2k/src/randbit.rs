@@ -24,11 +24,8 @@ pub(crate) const BATCH: usize = 1 << 12;
 
 /// Makes random bits, and checks them.
 pub(crate) async fn bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-    let mut parts = vec![maker.nothing(ctx, ring)];
-    for start in (0..len).step_by(BATCH) {
-        parts.push(some_bits(maker, ctx, ring, BATCH.min(len - start)).await?);
-    }
-    Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+    let made = ctx.in_turn(len, BATCH, async |range| some_bits(maker, ctx, ring, range.len()).await).await?;
+    Ok(maker.joined(ctx, ring, &made))
 }
 
 async fn some_bits(maker: Maker<'_>, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {

@@ -68,8 +68,8 @@ impl Triples {
     }
 
     /// Joins triples, one after the other.
-    pub(crate) fn joined(parts: &[Triples]) -> Triples {
-        let all = |of: fn(&Triples) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
+    pub(crate) fn joined(parts: &[&Triples]) -> Triples {
+        let all = |of: fn(&Triples) -> &Shared| joined(&parts.iter().copied().map(of).collect::<Vec<_>>());
         Triples { a: all(|part| &part.a), b: all(|part| &part.b), c: all(|part| &part.c) }
     }
 }

@@ -1,5 +1,7 @@
 //! Triples, in the form that the parameters of the session choose.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
@@ -22,13 +24,9 @@ pub(crate) async fn make(keys: Keys<'_>, ctx: &Ctx, ring: Ring, len: usize) -> R
     if form == TripleForm::Buckets {
         return bucket_triple::make(keys, ctx, ring, len).await;
     }
-    let mut parts = Vec::new();
-    for start in (0..len).step_by(BATCH) {
-        let count = BATCH.min(len - start);
-        parts.push(match form {
-            TripleForm::TwoKeys => two_keys::batch(keys, ctx, ring, count).await?,
-            _ => triple::batch(keys, ctx, ring, count).await?,
-        });
-    }
-    Ok(Triples::joined(&parts))
+    let batch = async |range: Range<usize>| match form {
+        TripleForm::TwoKeys => two_keys::batch(keys, ctx, ring, range.len()).await,
+        _ => triple::batch(keys, ctx, ring, range.len()).await,
+    };
+    Ok(Triples::joined(&ctx.in_turn(len, BATCH, batch).await?.all()))
 }

@@ -102,7 +102,9 @@ impl Third {
             all[range.start].iter().zip(made).for_each(|((kind, _), made)| parts[*kind].push(made));
         };
         ctx.stream(Chunks { len: all.len(), chunk: 1, window: BATCHES }, work, sink).await?;
-        let joined = |parts| Material::joined(parts, Tagged::concat, SharedBits::concat_lanes);
+        let joined = |parts: Vec<Material>| {
+            Material::joined(&parts.iter().collect::<Vec<_>>(), Tagged::concat, SharedBits::concat_lanes)
+        };
         Ok(parts.into_iter().map(joined).collect())
     }
 
