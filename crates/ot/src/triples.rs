@@ -63,7 +63,7 @@ impl Ot {
             b.write_at(range.start, &part.b);
             c.write_at(range.start, &part.c);
         };
-        ctx.stream(self.filling(chunks(ring, len)), work, sink).await?;
+        ctx.stream_alike(self.filling(chunks(ring, len)), work, sink).await?;
         Ok(Triples { a, b, c })
     }
 
@@ -98,7 +98,7 @@ impl Ot {
             b.write_lanes_at(range.start, &part.b);
             c.write_lanes_at(range.start, &part.c);
         };
-        ctx.stream(self.filling(bit_chunks(rows, lanes)), work, sink).await?;
+        ctx.stream_alike(self.filling(bit_chunks(rows, lanes)), work, sink).await?;
         Ok(BitTriples { a, b, c })
     }
 

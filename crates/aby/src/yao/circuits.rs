@@ -52,7 +52,7 @@ impl Aby {
         }
         let mut outputs = YaoLabels::zeros(ctx.is_dry(), program.output_slots().len(), instances);
         let work = async |ctx: Ctx, range| self.run_in_lane(&ctx, program, &inputs.slice_lanes(range)).await;
-        ctx.stream(lanes, work, |range, part| outputs.write_lanes_at(range.start, &part)).await?;
+        ctx.stream_alike(lanes, work, |range, part| outputs.write_lanes_at(range.start, &part)).await?;
         Ok(outputs)
     }
 

@@ -221,7 +221,7 @@ impl Aby {
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<YaoLabels>,
     ) -> Result<YaoLabels> {
         let mut whole = None;
-        ctx.stream(chunks(lanes, rows), work, |range, part| {
+        ctx.stream_alike(chunks(lanes, rows), work, |range, part| {
             if range.len() == lanes {
                 whole = Some(part);
             } else {
