@@ -3,9 +3,9 @@
 //!
 //! A shape has no data, so all chunks of equal length in a long row do the same work. A dry run for figures alone
 //! ([`Ctx::count_alike`]) runs one of these chunks. It multiplies the bytes, draws and local work of that chunk, and
-//! the seconds that its scheduling takes (*bookkeeping*). The rounds of a streamed row are those of one chunk in any case;
-//! those of chunks one after the other are multiplied. If a real run will look up its draws by the names that the dry
-//! run recorded, the dry run has to run every chunk.
+//! the seconds that its scheduling takes (*bookkeeping*). The rounds of a streamed row are those of one chunk in any
+//! case; those of chunks one after the other are multiplied. If a real run will look up its draws by the names that
+//! the dry run recorded, the dry run has to run every chunk.
 
 use std::ops::Range;
 

@@ -150,7 +150,7 @@ struct Wanted {
     moved: Arc<Moved>,
     /// Whether all are wanted.
     all: bool,
-    /// Wanted sides of a layer: its pairs' first rows, their second rows, and the rest, which are all elements together.
+    /// Wanted sides of a layer: its pairs' first rows, their second rows, and the rest. Together they are all elements.
     sides: Option<(Layer, u32, [bool; 3])>,
     /// Wanted elements one by one; empty if there are none.
     some: Vec<bool>,

@@ -76,7 +76,8 @@ pub(crate) struct BitTriples<'m> {
 impl BitTriples<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
     ///
-    /// Where a dry run counts equal batches once, those of the work are not those of the triples, which it counts first.
+    /// Where a dry run counts equal batches once, batches of the work are not those of the triples, so these come
+    /// first.
     pub async fn with_ahead<T>(&self, ctx: &Ctx, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
         let _forgotten = Forgotten(self.ahead);
