@@ -23,6 +23,11 @@ impl Ctx {
         self.core.counting.count_alike(self.is_dry());
     }
 
+    /// Returns the factor by which the costs of the present work count in a dry run.
+    pub fn counted_times(&self) -> usize {
+        self.core.counting.times()
+    }
+
     /// Returns whether a dry run counts equal chunks once.
     pub fn counts_alike(&self) -> bool {
         self.core.counting.counts_alike()
@@ -79,7 +84,8 @@ impl<T> InTurn<T> {
 impl Ctx {
     /// Runs `work` on the chunks of `len` elements, of `chunk` elements each, one after the other on this lane, and
     /// returns their results. A dry run may skip equal chunks ([`Ctx::count_alike`]). On vectors without data, `work`
-    /// must depend only on the length of its range.
+    /// must depend only on the length of its range. In every chunk each party must hear of all others, as in a toss of
+    /// coins: each chunk then adds the same number of rounds.
     ///
     /// # Errors
     /// The first error of `work`.
@@ -99,11 +105,10 @@ impl Ctx {
             }
             return Ok(InTurn(done));
         }
-        // After the first chunk, each adds as much to the depth as the one before.
         let first = work(0).await?;
         let (start, skipped) = (self.depth.get(), count - 3);
         let others = self.core.counting.counted(1 + skipped, work(1)).await?;
-        self.depth.set(self.depth.get().further(start, skipped));
+        self.reach(self.depth.get().further(start, skipped));
         let last = work(count - 1).await?;
         Ok(InTurn(vec![(first, 1), (others, 1 + skipped), (last, 1)]))
     }
@@ -146,6 +151,43 @@ mod tests {
         })
         .unwrap();
         (costs, charged() - before, written)
+    }
+
+    /// Makes chunks in turn, which start after other numbers of rounds at each party: in each chunk, the first party
+    /// sends to the second, and then all say something. Returns costs by party, and the number of results.
+    fn in_turn(len: usize, rounds: &[u32], figures: bool) -> (Vec<Costs>, usize) {
+        let done = dry::together(rounds, Phase::Online, async |ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            let chunk = async |range: Range<usize>| {
+                let message = Vector::shape(Ring::of(64), range.len());
+                match ctx.me() {
+                    0 => drop(ctx.exchange::<Vector>(&[(1, &message)], &[]).await?),
+                    1 => drop(ctx.exchange::<Vector>(&[], &[(0, (Ring::of(64), range.len()))]).await?),
+                    _ => {}
+                }
+                let peers = (0..ctx.parties()).filter(|&peer| peer != ctx.me());
+                let outgoing: Vec<_> = peers.clone().map(|peer| (peer, &[1u8; 3][..])).collect();
+                ctx.exchange_bytes(&outgoing, &peers.map(|peer| (peer, 3)).collect::<Vec<_>>()).await.map(|_| ())
+            };
+            Ok(ctx.in_turn(len, 10, chunk).await?.all().len())
+        })
+        .unwrap();
+        let chunks = done[0].0;
+        (done.into_iter().map(|(_, costs)| costs).collect(), chunks)
+    }
+
+    #[test]
+    fn rounds_of_chunks_in_turn_add_up() {
+        for len in [0, 5, 30, 31, 40, 41, 200, 1234] {
+            for rounds in [&[0, 0][..], &[0, 100], &[3, 0, 50]] {
+                let (all, chunks) = in_turn(len, rounds, false);
+                assert_eq!(chunks, len.div_ceil(10));
+                assert_eq!(in_turn(len, rounds, true), (all.clone(), chunks), "{len} after {rounds:?}");
+                assert!(all[0].online.rounds >= 2 * chunks as u32);
+            }
+        }
     }
 
     #[test]

@@ -40,21 +40,28 @@ impl Layer {
         row >= self.distance && row < self.count && self.is_lower(row - self.distance)
     }
 
-    /// Returns the number of pairs: the first rows of pairs are every second block of `p` rows, from row `r` on.
-    fn pairs(self) -> u32 {
-        let (p, firsts) = (u64::from(self.p.max(1)), u64::from(self.count.saturating_sub(self.distance)));
+    /// Returns whether no row is in two pairs, as in all layers of merge exchange.
+    fn is_regular(self) -> bool {
+        let Layer { p, r, distance, .. } = self;
+        p.is_power_of_two() && (r == 0 || r == p) && distance.is_multiple_of(p) && !(distance / p).is_multiple_of(2)
+    }
+
+    /// Returns the number of pairs of a regular layer: the first rows of pairs are every second block of `p` rows, from
+    /// row `r` on.
+    fn pairs(self) -> usize {
+        let (p, firsts) = (self.p as usize, self.count.saturating_sub(self.distance) as usize);
         let (blocks, rest) = (firsts / (2 * p), firsts % (2 * p));
-        (blocks * p + rest.saturating_sub(u64::from(self.r)).min(p)) as u32
+        blocks * p + rest.saturating_sub(self.r as usize).min(p)
     }
 
     /// Returns the number of rows of one side.
     pub fn count_of(self, side: Side) -> usize {
-        let rows = match side {
+        match side {
+            Side::Back => self.count as usize,
+            _ if !self.is_regular() => self.rows(side).len(),
             Side::Lower | Side::Upper => self.pairs(),
-            Side::Rest => self.count.saturating_sub(2 * self.pairs()),
-            Side::Back => self.count,
-        };
-        rows as usize
+            Side::Rest => self.count as usize - 2 * self.pairs(),
+        }
     }
 
     /// Returns the rows of one side.
@@ -65,7 +72,8 @@ impl Layer {
             Side::Upper => all.filter(|&row| self.is_upper(row)).collect(),
             Side::Rest => all.filter(|&row| !self.is_lower(row) && !self.is_upper(row)).collect(),
             Side::Back => {
-                let mut next = [0, self.pairs(), 2 * self.pairs()];
+                let pairs = self.count_of(Side::Lower) as u32;
+                let mut next = [0, pairs, 2 * pairs];
                 let place = |row| {
                     let side = if self.is_lower(row) { 0 } else { 2 - usize::from(self.is_upper(row)) };
                     next[side] += 1;
@@ -291,6 +299,7 @@ mod tests {
     #[test]
     fn sides_of_a_layer_are_all_rows_once_and_back_undoes_them() {
         for layer in (0..40).flat_map(network) {
+            assert!(layer.is_regular(), "{layer:?}");
             let [lower, upper, rest, back] = [Side::Lower, Side::Upper, Side::Rest, Side::Back].map(|side| {
                 let rows = layer.rows(side);
                 assert_eq!(layer.count_of(side), rows.len(), "{layer:?}, {side:?}");
@@ -301,6 +310,20 @@ mod tests {
             let mixed = [lower, upper, rest].concat();
             let undone: Vec<u32> = back.iter().map(|&i| mixed[i as usize]).collect();
             assert_eq!(undone, (0..layer.count).collect::<Vec<_>>(), "{layer:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_any_layer_are_counted() {
+        let upto = |limit: u32| 0..limit;
+        for (count, p, r, distance) in upto(9)
+            .flat_map(|count| upto(5).flat_map(move |p| upto(5).map(move |r| (count, p, r))))
+            .flat_map(|(count, p, r)| upto(8).map(move |distance| (count, p, r, distance)))
+        {
+            let layer = Layer { count, p, r, distance };
+            for side in [Side::Lower, Side::Upper, Side::Rest] {
+                assert_eq!(layer.count_of(side), layer.rows(side).len(), "{layer:?}, {side:?}");
+            }
         }
     }
 

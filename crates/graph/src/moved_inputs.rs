@@ -357,19 +357,42 @@ mod tests {
             let first = coins.below(elements + 1);
             let mut value =
                 Source(How::Concat(vec![owned(first, 0), owned(elements - first, 1)], vec![]).raw(elements), elements);
+            let mut roots = vec![];
             for _ in 0..coins.below(5) {
                 value = moved(&mut coins, value, rows, width);
+                if coins.below(3) == 0 {
+                    // Another layer's side of the same value.
+                    let layer = Layer { count: rows * width, p: 1, r: coins.below(2) as u32, distance: 1 };
+                    let side = [Side::Lower, Side::Upper, Side::Rest][coins.below(3)];
+                    let some = layer.count_of(side);
+                    let index = Index::Exchange { layer, side, width: 1 };
+                    roots.push(Source(How::Gather(index, value.clone()).raw(some), some));
+                }
             }
+            value = match coins.below(5) {
+                0 => Source(How::Bits(1, value.clone()).raw(value.1), value.1),
+                1 => Source(How::Compose(1, value.clone()).raw(value.1), value.1),
+                2 => Source(How::Shuffle(value.clone()).raw(value.1), value.1),
+                3 => Source(
+                    How::Broadcast(vec![1, value.1], vec![2, value.1], value.clone()).raw(2 * value.1),
+                    2 * value.1,
+                ),
+                _ => value,
+            };
+            let elements = value.1;
             if coins.below(3) == 0 {
                 let index = Index::from(vec![coins.below(elements) as u32]);
                 value = Source(How::Gather(index, value).raw(1), 1);
             }
+            if coins.below(4) > 0 || roots.is_empty() {
+                roots.push(value);
+            }
             let (mut at_once, mut one_by_one) = (Search::default(), Search::default());
-            at_once.want_all(&value);
-            one_by_one.want(&value, |_| true);
+            roots.iter().for_each(|root| at_once.want_all(root));
+            roots.iter().for_each(|root| one_by_one.want(root, |_| true));
             let (at_once, one_by_one) = (at_once.finish(), one_by_one.finish());
             several += usize::from(one_by_one != Owners::default() && one_by_one != Owners::one(0));
-            assert_eq!(at_once, one_by_one, "{value:?}");
+            assert_eq!(at_once, one_by_one, "{roots:?}");
         }
         assert!(several > 500, "{several} values of P1's elements");
     }

@@ -35,17 +35,17 @@ pub(crate) struct Ahead {
     left: usize,
     /// The number of triples of all batches that are used.
     used: usize,
-    /// Triples without data, where the costs of all batches are counted: each batch is as these are.
+    /// Triples without data, of which every batch is a part, where a dry run has counted the costs of all batches.
     counted: Option<Triples>,
 }
 
 impl Ahead {
-    /// Returns the next triples, at most `most`.
-    fn next(&mut self, most: usize) -> Option<Triples> {
+    /// Returns the next triples, at most `most`, which count `times` times.
+    fn next(&mut self, most: usize, times: usize) -> Option<Triples> {
         let batch = self.batch.take()?;
         let (from, len) = (self.from, batch[0].shape().1);
         let to = len.min(from + most);
-        self.used += to - from;
+        self.used += (to - from) * times;
         if (from, to) == (0, len) {
             return Some(batch);
         }
@@ -76,20 +76,19 @@ pub(crate) struct BitTriples<'m> {
 impl BitTriples<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
     ///
-    /// Where a dry run counts equal batches once, batches of the work are not those of the triples, so these come
-    /// first.
+    /// Batches of these triples do not begin where batches of the work begin. So a dry run that counts equal batches
+    /// once counts those of the triples first.
     pub async fn with_ahead<T>(&self, ctx: &Ctx, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
         let _forgotten = Forgotten(self.ahead);
-        if ctx.counts_alike() && len > 0 {
+        if ctx.counts_alike() {
             let batch = async |range: Range<usize>| some_ands(self.maker, ctx, range.len()).await;
             let made = ctx.in_turn(len, MOST, batch).await?;
             let counted = made.all().first().map(|first| first.each_ref().map(|part| SharedBits::macs(part.clone())));
             self.ahead.borrow_mut().counted = counted;
-            return work().await;
         }
         let done = work().await?;
-        if self.ahead.borrow().used == len { Ok(done) } else { Err(MISCOUNTED) }
+        if self.ahead.borrow().used == len * ctx.counted_times() { Ok(done) } else { Err(MISCOUNTED) }
     }
 
     /// Makes x, y, and x AND y, in the form of the session's bits.
@@ -100,7 +99,7 @@ impl BitTriples<'_> {
         }
         let (mut parts, mut missing) = (Vec::new(), len);
         while missing > 0 {
-            let next = self.ahead.borrow_mut().next(missing);
+            let next = self.ahead.borrow_mut().next(missing, ctx.counted_times());
             match next {
                 Some(part) => {
                     missing -= part[0].shape().1;
@@ -177,8 +176,8 @@ mod tests {
         let bits = SharedBits::macs(MacBits { own: Wiped(Bits::from_bools(1, 200, &all)), peers: vec![] });
         for draws in [vec![200], vec![300], vec![1, 199], vec![70, 70, 70], vec![3, 64, 100, 33]] {
             let mut ahead = Ahead { batch: Some([0; 3].map(|_| bits.clone())), ..Ahead::default() };
-            let drawn: Vec<Triples> = draws.iter().filter_map(|&len| ahead.next(len)).collect();
-            assert!(drawn.len() == draws.len() && ahead.used == 200 && ahead.next(1).is_none(), "{draws:?}");
+            let drawn: Vec<Triples> = draws.iter().filter_map(|&len| ahead.next(len, 1)).collect();
+            assert!(drawn.len() == draws.len() && ahead.used == 200 && ahead.next(1, 1).is_none(), "{draws:?}");
             for i in 0..3 {
                 assert_eq!(drawn.iter().flat_map(|part| own(&part[i])).collect::<Vec<_>>(), all, "{draws:?}");
             }

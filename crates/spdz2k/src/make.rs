@@ -179,36 +179,44 @@ mod tests {
     use crate::params::Params;
     use crate::party::Spdz2k;
 
-    /// Returns every party's costs of making correlations, and the work of all.
-    fn made(parties: usize, kinds: &[(Kind, usize)], figures: bool) -> (Vec<Costs>, Effort) {
+    /// Returns the costs of making correlations, by party, and the work of all. Party i starts after `rounds[i]`.
+    fn made(rounds: &[u32], params: Params, kinds: &[(Kind, usize)], figures: bool) -> (Vec<Costs>, Effort) {
         let before = charged();
         let make = async |ctx: &Ctx| {
             if figures {
                 ctx.count_alike();
             }
-            let s = Spdz2k::new_dry(parties, ctx.me(), Params::default())?;
+            let s = Spdz2k::new_dry(rounds.len(), ctx.me(), params)?;
             let made = Making::new(&s.online, &s.protocols)?.make_each(ctx, kinds).await?;
             assert_eq!(made.len(), kinds.len());
             Ok(())
         };
-        let done = dry::together(&vec![0; parties], Phase::Offline, make).unwrap();
+        let done = dry::together(rounds, Phase::Offline, make).unwrap();
         (done.into_iter().map(|(_, costs)| costs).collect(), charged() - before)
     }
 
-    /// Batches that are counted once cost what all of them cost one by one.
+    /// Checks that batches that are counted once cost what all of them cost one by one. Copies and drops of batches
+    /// that do not run are not charged.
+    fn check_figures(rounds: &[u32], params: Params, kinds: &[(Kind, usize)]) {
+        let [(all, work), (once, counted)] = [false, true].map(|figures| made(rounds, params, kinds, figures));
+        assert_eq!(once, all, "{kinds:?} after {rounds:?}");
+        for kernel in Kernel::ALL {
+            let [all, once] = [work, counted].map(|effort| effort.of(kernel));
+            assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kinds:?} after {rounds:?}");
+        }
+    }
+
     #[test]
     fn figures_are_those_of_all_batches() {
         let (bits, owner, [left, right], [m, k, n]) = (64, 1, [0, 1], [60, 50, 70]);
-        let alone = [
+        let kinds = [
             (Kind::Triple { bits }, 22_000),
-            (Kind::Triple { bits: 1 }, 1_100_000),
             (Kind::OneSided { left, right, bits }, 22_000),
             (Kind::KnownMatrices { left, right, bits, m, k, n }, 30),
             (Kind::OwnedMatrices { owner, bits, m, k, n }, 6),
             (Kind::Owned { owner, bits }, 70_000),
             (Kind::Random { bits }, 90_000),
             (Kind::Mask { owner, bits }, 90_000),
-            (Kind::BitTriple, 1_100_000),
             (Kind::Link, 400_000),
             (Kind::DaBit { bits }, 70_000),
             (Kind::RandomBit { bits }, 70_000),
@@ -216,17 +224,47 @@ mod tests {
             (Kind::ComparisonMask { bits: 32, pairs: 16 }, 25_000),
             (Kind::TruncMask { bits, cut: 16 }, 13_000),
         ];
-        let together = [(Kind::BitTriple, 300_000), (Kind::EdaBit { bits, ring: 64, cut: 0 }, 20_000)];
-        for kinds in alone.each_ref().map(std::slice::from_ref).into_iter().chain([&together[..]]) {
-            let largest = kinds.iter().map(|(_, len)| *len).max().unwrap_or(0);
-            for parties in if largest < 500_000 { 2..=3 } else { 2..=2 } {
-                let ((all, work), (once, counted)) = (made(parties, kinds, false), made(parties, kinds, true));
-                assert_eq!(once, all, "{kinds:?} among {parties}");
-                for kernel in Kernel::ALL {
-                    let [all, once] = [work, counted].map(|effort| effort.of(kernel));
-                    assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kinds:?} among {parties}");
-                }
-            }
+        for kind in kinds {
+            check_figures(&[0, 0], Params::default(), std::slice::from_ref(&kind));
+            check_figures(&[0, 7, 100], Params::default(), &[kind]);
+        }
+        check_figures(&[0, 0], Params::default(), &[(Kind::BitTriple, 1_100_000)]);
+        check_figures(&[5, 0], Params::default(), &[(Kind::Triple { bits: 1 }, 1_100_000)]);
+    }
+
+    /// Kinds that some parties make come before those that take ANDs of all.
+    #[test]
+    fn figures_of_several_kinds_are_those_of_all_batches() {
+        let bits = 64;
+        let kinds = [
+            (Kind::Owned { owner: 1, bits }, 70_000),
+            (Kind::OneSided { left: 0, right: 1, bits }, 22_000),
+            (Kind::BitTriple, 300_000),
+            (Kind::EdaBit { bits, ring: 64, cut: 0 }, 20_000),
+            (Kind::Mask { owner: 0, bits }, 90_000),
+        ];
+        for rounds in [&[0, 100][..], &[0, 7, 100]] {
+            check_figures(rounds, Params::default(), &kinds);
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_all_batches_under_every_option() {
+        let bits = 32;
+        let kinds = [
+            (Kind::Triple { bits }, 22_000),
+            (Kind::RandomBit { bits }, 70_000),
+            (Kind::EdaBit { bits, ring: 32, cut: 0 }, 25_000),
+        ];
+        let default = Params::default();
+        let options = [
+            default.with_cut_and_choose(),
+            default.with_triples_in_buckets(),
+            default.with_triples_under_two_keys(),
+            default.with_bits_by_roots(),
+        ];
+        for params in options {
+            kinds.iter().for_each(|kind| check_figures(&[0, 9], params, std::slice::from_ref(kind)));
         }
     }
 }
