@@ -135,10 +135,14 @@ enum Case {
     OtherOperands,
     ProductStays,
     MoreIsHeld,
+    /// The product is added to another one, of itself.
+    Chain,
+    /// The product is added to another one, of its operands.
+    SideBySide,
 }
 
 impl Case {
-    const ALL: [Case; 11] = [
+    const ALL: [Case; 13] = [
         Case::Plain,
         Case::OtherOwners,
         Case::OneOwner,
@@ -150,9 +154,12 @@ impl Case {
         Case::OtherOperands,
         Case::ProductStays,
         Case::MoreIsHeld,
+        Case::Chain,
+        Case::SideBySide,
     ];
 
-    /// Builds p = x y, q = x y, and p q times public numbers, with one difference.
+    /// Builds p = x y, q = x y, and p q times public numbers, with one difference. Two cases add another product to
+    /// p q, and differ in the operands of that one alone.
     fn ask(self, session: &mut Session) {
         let at = |line| Source::new("test.py", line);
         let (parties, len) = (session.parties(), 1000);
@@ -174,10 +181,16 @@ impl Case {
         let p = times(x, second);
         let q = times(if self == Case::OtherOperands { p } else { x }, second);
         let product = times(p, q);
+        let other = match self {
+            Case::Chain => Some(times(product, q)),
+            Case::SideBySide => Some(times(p, q)),
+            _ => None,
+        };
+        let added = other.map(|other| session.build(at(2), |mut b| b.binary(BinaryOp::Add, product, other)).unwrap());
         let by: Vec<i128> =
             (0..i128::from(len)).map(|i| 1 + i % (2 + i128::from(self == Case::OtherPublicNumbers))).collect();
         let public = Operand::Ints { shape: &shape, values: &by };
-        let result = session.build(at(2), |mut b| b.binary(BinaryOp::Mul, product, public)).unwrap();
+        let result = session.build(at(2), |mut b| b.binary(BinaryOp::Mul, added.unwrap_or(product), public)).unwrap();
         let held =
             (self == Case::MoreIsHeld).then(|| session.build(at(4), |mut b| b.binary(BinaryOp::Add, x, x)).unwrap());
         if let Some(first) = held.or((self == Case::OperandExists).then_some(p)) {
@@ -186,13 +199,19 @@ impl Case {
         if self != Case::ProductStays {
             session.release(p);
         }
-        [x, y, q, product].into_iter().for_each(|id| session.release(id));
+        [x, y, q, product].into_iter().chain(other).chain(added).for_each(|id| session.release(id));
         let to = (self == Case::ToOne).then_some(1);
         let revealed = session.run(&[(result, to)]).unwrap().finish().unwrap();
         let wanted = (0..len as usize).map(|i| {
             let (x, y) = (data[0][i], data[usize::from(self != Case::Square)][i]);
             let q = if self == Case::OtherOperands { x * y * y } else { x * y };
-            x * y * q * by[i] as i64
+            let product = x * y * q;
+            let other = match self {
+                Case::Chain => product * q,
+                Case::SideBySide => product,
+                _ => 0,
+            };
+            (product + other) * by[i] as i64
         });
         let wanted: Vec<i64> = wanted.collect();
         assert!(matches!(&revealed[0], Some(Data::Ints(found)) if *found == wanted), "{self:?}");
