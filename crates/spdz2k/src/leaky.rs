@@ -185,18 +185,19 @@ fn garbled(
     if of_zero.is_shape() {
         return (of_zero, Vector::shape(BLOCK, len));
     }
-    let mut garbled = Vec::with_capacity(len);
+    let mut garbled = Vector::zeros(BLOCK, len);
+    let mut next = garbled.bytes_mut().as_chunks_mut::<BLOCK_BYTES>().0.iter_mut();
     let mut of_one = Zeroizing::new([0; SEGMENT]);
     for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         let (hash, of_one) = (hashing(part), &mut of_one[..zero.len()]);
         of_one.iter_mut().zip(&*zero).for_each(|(one, key)| *one = key ^ delta);
         hash.hash_run(zero, 0);
         hash.hash_run(of_one, 0);
-        for (i, (zero, one)) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)) {
-            garbled.push(zero ^ one ^ c(i));
+        for ((i, (zero, one)), garbled) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)).zip(&mut next) {
+            *garbled = (zero ^ one ^ c(i)).to_ne_bytes();
         }
     }
-    (of_zero, Vector::from_u128s(BLOCK, &garbled))
+    (of_zero, garbled)
 }
 
 /// Step 2, with one peer: returns H(K(x)) + H(M(x)) + x (message of the peer + c) + more, where `own` gives c and more.
