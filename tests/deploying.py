@@ -150,11 +150,16 @@ def ended_of(folder: Path, body: str) -> list[Ended]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns unused ports, outside the range from which the system takes ports for outgoing connections."""
+    """Returns unused ports, outside the range from which the system takes ports for outgoing connections.
+
+    Processes of tests that run side by side choose from ranges of their own: until a party listens, its port looks
+    unused to others.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 12
     ports: list[int] = []
     with contextlib.ExitStack() as stack:
         while len(ports) < count:
-            port = random.SystemRandom().randrange(20_000, 32_000)
+            port = random.SystemRandom().randrange(20_000, 21_000) + 1_000 * worker
             opened = stack.enter_context(socket.socket())
             with contextlib.suppress(OSError):  # in use: another one
                 opened.bind(("127.0.0.1", port))

@@ -285,8 +285,8 @@ def test_correlations_that_are_made_while_a_run_goes_on_count_as_offline(
         planned, took = plan.offline.compute_seconds, stats.offline.compute_seconds
         shares.append((planned / (planned + plan.online.compute_seconds), took / (took + stats.online.compute_seconds)))
     (whole, whole_took), (turns, turns_took) = shares
-    assert turns > 0.6 * whole, shares
-    assert turns_took > 0.6 * whole_took, shares
+    assert turns > 0.3 * whole, shares
+    assert turns_took > 0.3 * whole_took, shares
 
 
 def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None:
