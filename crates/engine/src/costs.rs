@@ -100,6 +100,22 @@ impl Costs {
         }
     }
 
+    /// Adds the costs of another worker of the party.
+    pub(crate) fn add(&mut self, other: Costs) {
+        for (sum, traffic) in [(&mut self.offline, other.offline), (&mut self.online, other.online)] {
+            sum.rounds = sum.rounds.max(traffic.rounds);
+            sum.sent.iter_mut().zip(traffic.sent).for_each(|(sum, sent)| *sum += sent);
+        }
+        self.apart |= other.apart;
+        for (step, costs) in other.by_step {
+            let sum = self.by_step.entry(step).or_default();
+            *sum = StepCosts { bytes: sum.bytes + costs.bytes, rounds: sum.rounds.max(costs.rounds) };
+        }
+        for (step, bytes) in other.kept {
+            *self.kept.entry(step).or_default() += bytes;
+        }
+    }
+
     pub(crate) fn kept(&mut self, phase: Phase, bytes: usize, step: Option<u32>) {
         // Openings in the making of correlations are checked as these are made.
         if let (Phase::Online, Some(id)) = (phase, step) {

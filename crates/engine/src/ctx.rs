@@ -3,8 +3,9 @@
 use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 use quorate_crypto::{Prg, Seed};
 use quorate_ring::Module;
@@ -12,9 +13,9 @@ use quorate_ring::meter::{Kernel, charge};
 
 use crate::costs::Phase;
 use crate::depth::Depth;
-use crate::error::{Error, Mismatch, Misuse, Result, Step};
+use crate::error::{Error, Misuse, Result, Step};
 use crate::lane::LaneId;
-use crate::lane_table::{Lane, Message, Want};
+use crate::lane_table::{Lane, Message};
 use crate::scheduler::Core;
 use crate::wire::Tag;
 
@@ -32,11 +33,11 @@ pub struct Ctx {
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
     /// The parties that take part, where not all do.
-    pub(crate) members: Option<Rc<[usize]>>,
+    pub(crate) members: Option<Arc<[usize]>>,
     /// Factor by which the number of chunks under way in a stream of this lane is larger than usual.
     pub(crate) windows: Cell<usize>,
     /// The lane's messages and credit (the bytes that each peer still lets it send), once it has sent or received.
-    channels: OnceCell<Rc<Lane>>,
+    channels: OnceCell<Arc<Lane>>,
 }
 
 impl Drop for Ctx {
@@ -269,7 +270,7 @@ impl Ctx {
         Ok(received)
     }
 
-    fn channels(&self) -> &Rc<Lane> {
+    fn channels(&self) -> &Arc<Lane> {
         self.channels.get_or_init(|| self.core.table.open(self.lane, self.phase, &self.step))
     }
 
@@ -315,9 +316,8 @@ impl Ctx {
         }
         let mut has_waited = false;
         poll_fn(|context| {
-            let lane = self.channels();
-            let ahead = lane.channel(to, |channel| channel.sent.saturating_sub(channel.granted));
-            let ready = self.ready_or_wait((ahead < LANE_WINDOW).then_some(()), to, Want::Credit, context.waker());
+            let ready = self.core.table.poll_credit(self.channels(), to, LANE_WINDOW, context.waker());
+            let ready = ready.map_err(Error::from);
             if std::mem::replace(&mut has_waited, true) && ready.is_ready() {
                 self.core.table.patience.heard(to);
             }
@@ -330,12 +330,17 @@ impl Ctx {
         self.check_peer(from)?;
         let (mut message, mut first) = (None, true);
         let message = poll_fn(|context| {
-            message = message.take().or_else(|| self.core.table.take(self.channels(), from));
             // A message that has arrived already must not keep this party from flushing what its peers wait for.
-            if std::mem::take(&mut first) && message.is_some() && self.core.gives_way(context.waker()) {
-                return Poll::Pending;
+            if std::mem::take(&mut first) {
+                message = self.core.table.take(self.channels(), from);
+                if message.is_some() && self.core.gives_way(context.waker()) {
+                    return Poll::Pending;
+                }
             }
-            self.ready_or_wait(message.take(), from, Want::Message, context.waker())
+            match message.take() {
+                Some(message) => Poll::Ready(Ok(message)),
+                None => self.core.table.poll_message(self.channels(), from, context.waker()).map_err(Error::from),
+            }
         })
         .await?;
         self.core.probe.heard(from, self.phase, &message);
@@ -350,18 +355,6 @@ impl Ctx {
             granted += u64::from(bytes);
         }
         Ok(message)
-    }
-
-    /// Returns `ready`, or waits for `want` from a peer; an error if the peer has left, since nothing will come then.
-    fn ready_or_wait<T>(&self, ready: Option<T>, peer: usize, want: Want, waker: &Waker) -> Poll<Result<T>> {
-        match ready {
-            Some(value) => Poll::Ready(Ok(value)),
-            None if self.core.has_left(peer) => Poll::Ready(Err(Error::Mismatch(Mismatch::Left { peer }))),
-            None => {
-                self.core.table.wait(self.channels(), peer, want, waker);
-                Poll::Pending
-            }
-        }
     }
 
     /// Returns whether this party computes the others' depths itself: in a dry run of one party.

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::costs::Phase;
+use crate::lane_table::HasLeft;
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -14,7 +15,7 @@ pub struct Step {
     /// The step's number; smaller ones come first in the program.
     pub id: u32,
     /// The step's name in messages, for instance `lt at score.py:14`.
-    pub name: std::rc::Rc<str>,
+    pub name: std::sync::Arc<str>,
 }
 
 /// The reason why a run ended at another party. It travels in the abort message, so it has a fixed small encoding.
@@ -422,6 +423,12 @@ impl Error {
             Error::Mismatch(Mismatch::Left { .. }) => true,
             _ => false,
         }
+    }
+}
+
+impl From<HasLeft> for Error {
+    fn from(HasLeft(peer): HasLeft) -> Error {
+        Error::Mismatch(Mismatch::Left { peer })
     }
 }
 

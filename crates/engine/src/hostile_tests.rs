@@ -251,7 +251,7 @@ fn depths_at_their_largest_do_not_overflow() {
 fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
     let party = Party::new(Box::new(memory::mesh(2).remove(0)));
     let core = &party.core;
-    core.table.limit.set(1 << 20);
+    core.table.limit.store(1 << 20, std::sync::atomic::Ordering::SeqCst);
     let mut frame = wire::frame(FrameType::Data, 9);
     wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT, 1, 200_000);
     frame.resize(frame.len() + 200_000, 0);

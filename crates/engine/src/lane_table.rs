@@ -1,13 +1,15 @@
 //! The table of lanes at one party: messages that have arrived, credit, progress, and the lanes that wait for them.
 //!
 //! A lane is created when it first communicates or when something arrives for it, and is removed when its context is
-//! dropped.
+//! dropped. All workers of the party share the table: one of them takes in what arrives, and each lane lives on one of
+//! them. What a lane waits for is looked for and, if it is missing, waited for under one lock, so that no wake-up is
+//! lost. The lock of the map is taken before that of a lane, never after it.
 
-use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::rc::Rc;
-use std::task::Waker;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
 
 use quorate_ring::memory::make_room;
 
@@ -27,7 +29,7 @@ pub(crate) const OVERHEAD_BYTES: usize = 256;
 /// A message as it arrived: a slice of a frame, or bytes put together from several frames.
 pub(crate) struct Message {
     pub depth: u32,
-    frame: Rc<Vec<u8>>,
+    frame: Arc<Vec<u8>>,
     range: Range<usize>,
     /// The bytes charged for it while it is parked.
     charge: usize,
@@ -59,54 +61,58 @@ pub(crate) struct Channel {
 
 pub(crate) struct Lane {
     pub id: LaneId,
+    state: Mutex<LaneState>,
+    label: OnceLock<(Phase, Option<Step>)>,
+}
+
+struct LaneState {
     /// The peer for which this party holds the lane before its own context uses it, and the bytes charged for that.
-    charged: Cell<Option<(usize, usize)>>,
-    channels: RefCell<Vec<Channel>>,
+    charged: Option<(usize, usize)>,
+    channels: Vec<Channel>,
     /// The slowest peer of this lane's stream, and the waker of the task that waits for it.
-    pacer: RefCell<Option<(usize, Waker)>>,
-    label: OnceCell<(Phase, Option<Step>)>,
+    pacer: Option<(usize, Waker)>,
 }
 
-/// The data that a lane waits for from a peer.
+/// A peer that has left, so that nothing more will come from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
-    Message,
-    Credit,
-}
+pub(crate) struct HasLeft(pub usize);
 
-impl Channel {
-    fn waker(&mut self, want: Want) -> &mut Option<Waker> {
-        match want {
-            Want::Message => &mut self.reader,
-            Want::Credit => &mut self.writer,
-        }
+impl LaneState {
+    /// Returns the smallest number of chunks of this lane's stream that one of these peers has done, and that peer.
+    fn slowest(&self, peers: &[usize]) -> (u32, usize) {
+        peers.iter().map(|&peer| (self.channels[peer].progress, peer)).min().unwrap_or((u32::MAX, 0))
     }
 }
 
 impl Lane {
     pub fn channel<T>(&self, peer: usize, change: impl FnOnce(&mut Channel) -> T) -> T {
-        change(&mut self.channels.borrow_mut()[peer])
+        change(&mut self.lock().channels[peer])
     }
 
-    /// Returns the smallest number of chunks of this lane's stream that one of these peers has done, and that peer.
-    pub fn slowest(&self, peers: &[usize]) -> (u32, usize) {
-        let channels = self.channels.borrow();
-        peers.iter().map(|&peer| (channels[peer].progress, peer)).min().unwrap_or((u32::MAX, 0))
+    /// Returns the smallest number of chunks of this lane's stream that one of these peers has done.
+    pub fn slowest(&self, peers: &[usize]) -> u32 {
+        self.lock().slowest(peers).0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// All lanes of a run.
 pub(crate) struct Table {
     parties: usize,
-    lanes: RefCell<BTreeMap<LaneId, Rc<Lane>>>,
+    lanes: Mutex<BTreeMap<LaneId, Arc<Lane>>>,
     /// Parked bytes by peer, and their limit.
-    parked: Vec<Cell<usize>>,
-    pub limit: Cell<usize>,
+    parked: Vec<AtomicUsize>,
+    pub limit: AtomicUsize,
     /// The number of lanes that wait for each peer, and how long this party has waited.
-    waits: Vec<Cell<usize>>,
+    waits: Vec<AtomicUsize>,
+    /// The peers that have said goodbye.
+    left: Vec<AtomicBool>,
     pub patience: Patience,
     /// The lane that received a message last.
-    recent: RefCell<Option<Rc<Lane>>>,
+    recent: Mutex<Option<Arc<Lane>>>,
     pub own_lanes: LaneCount,
 }
 
@@ -116,26 +122,40 @@ impl Table {
     }
 
     fn with_limit(parties: usize, limit: usize) -> Self {
-        let (parked, limit) = (vec![Cell::new(0); parties], Cell::new(limit));
+        let zeros = || (0..parties).map(|_| AtomicUsize::new(0)).collect();
         Table {
             parties,
-            lanes: RefCell::default(),
-            parked,
-            limit,
-            waits: vec![Cell::default(); parties],
+            lanes: Mutex::default(),
+            parked: zeros(),
+            limit: AtomicUsize::new(limit),
+            waits: zeros(),
+            left: (0..parties).map(|_| AtomicBool::new(false)).collect(),
             patience: Patience::new(parties),
-            recent: RefCell::default(),
+            recent: Mutex::default(),
             own_lanes: Default::default(),
         }
     }
 
+    /// Forgets a run, whose lanes are gone.
     pub fn clear(&self) {
-        self.lanes.borrow_mut().clear();
-        self.parked.iter().for_each(|bytes| bytes.set(0));
-        self.waits.iter().for_each(|waits| waits.set(0));
+        self.lanes().clear();
+        self.parked.iter().chain(&self.waits).for_each(|count| count.store(0, Ordering::SeqCst));
         self.patience.forget();
         self.own_lanes.clear();
-        *self.recent.borrow_mut() = None;
+        *self.recent() = None;
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, BTreeMap<LaneId, Arc<Lane>>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Option<Arc<Lane>>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether `peer` said goodbye; a party that still waits for it runs another program.
+    pub fn has_left(&self, peer: usize) -> bool {
+        self.left[peer].load(Ordering::SeqCst)
     }
 
     /// Returns whether some lane waits for any peer.
@@ -145,82 +165,90 @@ impl Table {
 
     /// Returns whether some lane waits for this peer.
     pub fn awaits(&self, peer: usize) -> bool {
-        self.waits[peer].get() > 0
+        self.waits[peer].load(Ordering::SeqCst) > 0
     }
 
     fn unregister(&self, peer: usize, waiting: usize) {
-        self.waits[peer].set(self.waits[peer].get() - waiting);
+        self.waits[peer].fetch_sub(waiting, Ordering::SeqCst);
     }
 
     /// Opens the lane of a context; phase and step name it in errors.
-    pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
-        let lane = self.lane(id);
+    pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Arc<Lane> {
+        let (lane, _) = self.lane(id, None);
         self.own_lanes.open(lane.label.get().is_none());
         lane.label.get_or_init(|| (phase, step.clone()));
-        self.refund_lane(&lane);
+        self.refund_lane(&mut lane.lock());
         lane
     }
 
-    fn lane(&self, id: LaneId) -> Rc<Lane> {
-        let mut lanes = self.lanes.borrow_mut();
+    /// Returns a lane, and whether it was made just now.
+    fn lane(&self, id: LaneId, charged: Option<(usize, usize)>) -> (Arc<Lane>, bool) {
+        let mut is_new = false;
+        let mut lanes = self.lanes();
         let lane = lanes.entry(id).or_insert_with(|| {
-            let channels = RefCell::new((0..self.parties).map(|_| Channel::default()).collect());
-            let (charged, pacer, label) = Default::default();
-            Rc::new(Lane { id, charged, channels, pacer, label })
+            is_new = true;
+            let channels = (0..self.parties).map(|_| Channel::default()).collect();
+            let state = Mutex::new(LaneState { charged, channels, pacer: None });
+            Arc::new(Lane { id, state, label: OnceLock::new() })
         });
-        lane.clone()
+        (lane.clone(), is_new)
     }
 
     /// Returns the lane to which a peer's message belongs. A new lane is charged for all its channels until this party
     /// opens it.
-    fn lane_for(&self, peer: usize, id: LaneId) -> Result<Rc<Lane>> {
-        let held = self.lanes.borrow().get(&id).cloned();
+    fn lane_for(&self, peer: usize, id: LaneId) -> Result<Arc<Lane>> {
+        let held = self.lanes().get(&id).cloned();
         if let Some(lane) = held {
             return Ok(lane);
         }
         let bytes = OVERHEAD_BYTES * self.parties;
         self.charge(peer, bytes)?;
-        let lane = self.lane(id);
-        lane.charged.set(Some((peer, bytes)));
+        let (lane, is_new) = self.lane(id, Some((peer, bytes)));
+        if !is_new {
+            self.refund(peer, bytes);
+        }
         Ok(lane)
     }
 
-    fn refund_lane(&self, lane: &Lane) {
+    fn refund_lane(&self, lane: &mut LaneState) {
         if let Some((peer, bytes)) = lane.charged.take() {
             self.refund(peer, bytes);
         }
     }
 
     /// Removes a lane whose context was dropped.
-    pub fn retire(&self, lane: &Rc<Lane>) {
-        let mut lanes = self.lanes.borrow_mut();
-        if !lanes.get(&lane.id).is_some_and(|held| Rc::ptr_eq(held, lane)) {
+    pub fn retire(&self, lane: &Arc<Lane>) {
+        let mut lanes = self.lanes();
+        if !lanes.get(&lane.id).is_some_and(|held| Arc::ptr_eq(held, lane)) {
             return;
         }
         lanes.remove(&lane.id);
+        drop(lanes);
         self.own_lanes.retire(lane.label.get().is_some());
-        self.refund_lane(lane);
-        for (peer, channel) in lane.channels.borrow().iter().enumerate() {
+        let mut state = lane.lock();
+        self.refund_lane(&mut state);
+        for (peer, channel) in state.channels.iter_mut().enumerate() {
             self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());
-            self.unregister(peer, usize::from(channel.reader.is_some()) + usize::from(channel.writer.is_some()));
+            let waiting = [channel.reader.take(), channel.writer.take()].into_iter().flatten().count();
+            self.unregister(peer, waiting);
         }
-        if let Some((peer, _)) = &*lane.pacer.borrow() {
-            self.unregister(*peer, 1);
+        if let Some((peer, _)) = state.pacer.take() {
+            self.unregister(peer, 1);
         }
     }
 
     /// Accounts for memory that a peer makes this party hold.
     pub fn charge(&self, peer: usize, bytes: usize) -> Result<()> {
-        let parked = self.parked[peer].get().saturating_add(bytes);
-        self.parked[peer].set(parked);
-        if parked > self.limit.get() {
+        let parked = self.parked[peer].fetch_add(bytes, Ordering::SeqCst).saturating_add(bytes);
+        if parked > self.limit.load(Ordering::SeqCst) {
             return Err(Error::Malformed { peer, what: "more bytes than its credit" });
         }
         Ok(())
     }
 
     fn refund(&self, peer: usize, bytes: usize) {
-        self.parked[peer].set(self.parked[peer].get().saturating_sub(bytes));
+        let less = |parked: usize| Some(parked.saturating_sub(bytes));
+        let _ = self.parked[peer].fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
     }
 
     /// Parks a piece of a message; `range` is its payload in `frame`.
@@ -230,14 +258,14 @@ impl Table {
         id: LaneId,
         depth: u32,
         last: bool,
-        frame: &Rc<Vec<u8>>,
+        frame: &Arc<Vec<u8>>,
         range: Range<usize>,
     ) -> Result<()> {
         let charge = range.len() + OVERHEAD_BYTES;
         self.charge(peer, charge)?;
         let lane = self.lane_for(peer, id)?;
-        let mut channels = lane.channels.borrow_mut();
-        let channel = &mut channels[peer];
+        let mut state = lane.lock();
+        let channel = &mut state.channels[peer];
         let whole = last && channel.partial_charge == 0;
         if !whole {
             make_room(&mut channel.partial, range.len());
@@ -254,25 +282,27 @@ impl Table {
             // A small message must not keep a large frame alive: the peer is charged for the message only.
             let own = frame[range].to_vec();
             let range = 0..own.len();
-            Message { depth, frame: Rc::new(own), range, charge }
+            Message { depth, frame: Arc::new(own), range, charge }
         } else if whole {
             Message { depth, frame: frame.clone(), range, charge }
         } else {
             let whole = std::mem::take(&mut channel.partial);
             let (range, charge) = (0..whole.len(), std::mem::take(&mut channel.partial_charge));
-            Message { depth, frame: Rc::new(whole), range, charge }
+            Message { depth, frame: Arc::new(whole), range, charge }
         };
         channel.messages.push_back(message);
         self.wake(peer, &mut channel.reader);
-        drop(channels);
-        *self.recent.borrow_mut() = Some(lane);
+        drop(state);
+        *self.recent() = Some(lane);
         Ok(())
     }
 
     /// Returns the next message of a peer on this lane, if it has arrived.
     pub fn take(&self, lane: &Lane, peer: usize) -> Option<Message> {
-        let mut channels = lane.channels.borrow_mut();
-        let channel = &mut channels[peer];
+        self.take_from(peer, &mut lane.lock().channels[peer])
+    }
+
+    fn take_from(&self, peer: usize, channel: &mut Channel) -> Option<Message> {
         let message = channel.messages.pop_front()?;
         self.refund(peer, message.charge);
         if channel.reader.take().is_some() {
@@ -282,28 +312,93 @@ impl Table {
         Some(message)
     }
 
+    /// Returns the next message of a peer on this lane, or wakes `waker` when it arrives.
+    ///
+    /// # Errors
+    /// [`HasLeft`] if no message will come.
+    pub fn poll_message(&self, lane: &Lane, peer: usize, waker: &Waker) -> Poll<std::result::Result<Message, HasLeft>> {
+        let channel = &mut lane.lock().channels[peer];
+        match self.take_from(peer, channel) {
+            Some(message) => Poll::Ready(Ok(message)),
+            None => self.wait(peer, &mut channel.reader, waker),
+        }
+    }
+
+    /// Returns when fewer than `window` of the bytes sent to a peer on this lane are unread, or wakes `waker` then.
+    ///
+    /// # Errors
+    /// [`HasLeft`] if the peer reads no more.
+    pub fn poll_credit(
+        &self,
+        lane: &Lane,
+        peer: usize,
+        window: u64,
+        waker: &Waker,
+    ) -> Poll<std::result::Result<(), HasLeft>> {
+        let channel = &mut lane.lock().channels[peer];
+        match channel.sent.saturating_sub(channel.granted) < window {
+            true => Poll::Ready(Ok(())),
+            false => self.wait(peer, &mut channel.writer, waker),
+        }
+    }
+
+    /// Returns when each of these peers has done `needed` chunks of this lane's stream, or wakes `waker` when some of
+    /// them report progress; the wait counts as one for the slowest.
+    ///
+    /// # Errors
+    /// [`HasLeft`] if the slowest peer makes no more progress.
+    pub fn poll_progress(
+        &self,
+        lane: &Lane,
+        peers: &[usize],
+        needed: usize,
+        waker: &Waker,
+    ) -> Poll<std::result::Result<(), HasLeft>> {
+        let mut state = lane.lock();
+        let (done, slowest) = state.slowest(peers);
+        if done as usize >= needed {
+            return Poll::Ready(Ok(()));
+        }
+        if self.has_left(slowest) {
+            return Poll::Ready(Err(HasLeft(slowest)));
+        }
+        if let Some((before, _)) = state.pacer.replace((slowest, waker.clone())) {
+            self.unregister(before, 1);
+        }
+        self.register(slowest);
+        Poll::Pending
+    }
+
     /// Takes in credit or progress. Credit is for bytes that this party has sent, so a lane that is missing has done
     /// its work. Progress may arrive before this party begins the stream, but never after it ended (see `pace`).
     pub fn control(&self, peer: usize, tag: Tag, id: LaneId, number: u32) -> Result<()> {
         if tag == Tag::Credit {
-            let Some(lane) = self.lanes.borrow().get(&id).cloned() else { return Ok(()) };
-            let mut channels = lane.channels.borrow_mut();
-            channels[peer].granted = channels[peer].granted.saturating_add(u64::from(number));
-            self.wake(peer, &mut channels[peer].writer);
+            let Some(lane) = self.lanes().get(&id).cloned() else { return Ok(()) };
+            let channel = &mut lane.lock().channels[peer];
+            channel.granted = channel.granted.saturating_add(u64::from(number));
+            self.wake(peer, &mut channel.writer);
         } else {
             let lane = self.lane_for(peer, id)?;
-            let done = &mut lane.channels.borrow_mut()[peer].progress;
+            let mut state = lane.lock();
+            let done = &mut state.channels[peer].progress;
             let moved = number > *done;
             *done = (*done).max(number);
-            self.wake_pacer(&lane, moved.then_some(peer));
+            self.wake_pacer(&mut state, moved.then_some(peer));
         }
         Ok(())
     }
 
-    /// Wakes `waker` when the lane gets what it wants from the peer.
-    pub fn wait(&self, lane: &Lane, peer: usize, want: Want, waker: &Waker) {
-        let mut channels = lane.channels.borrow_mut();
-        let place = channels[peer].waker(want);
+    /// Puts a waker into its place, unless the peer has left. The lane is locked, and whoever notes that a peer left
+    /// locks it afterwards.
+    fn wait<T>(
+        &self,
+        peer: usize,
+        place: &mut Option<Waker>,
+        waker: &Waker,
+    ) -> Poll<std::result::Result<T, HasLeft>> {
+        if self.has_left(peer) {
+            return Poll::Ready(Err(HasLeft(peer)));
+        }
         match place {
             Some(held) => held.clone_from(waker),
             None => {
@@ -311,18 +406,11 @@ impl Table {
                 *place = Some(waker.clone());
             }
         }
-    }
-
-    /// Wakes `waker` when some peer reports progress on this lane's stream; the wait counts as one for `slowest`.
-    pub fn wait_for_progress(&self, lane: &Lane, slowest: usize, waker: &Waker) {
-        if let Some((before, _)) = lane.pacer.replace(Some((slowest, waker.clone()))) {
-            self.unregister(before, 1);
-        }
-        self.register(slowest);
+        Poll::Pending
     }
 
     fn register(&self, peer: usize) {
-        self.waits[peer].set(self.waits[peer].get() + 1);
+        self.waits[peer].fetch_add(1, Ordering::SeqCst);
     }
 
     fn wake(&self, peer: usize, place: &mut Option<Waker>) {
@@ -333,7 +421,7 @@ impl Table {
     }
 
     /// Wakes the task that waits for progress on this lane's stream, since a peer has `moved` or left.
-    fn wake_pacer(&self, lane: &Lane, moved: Option<usize>) {
+    fn wake_pacer(&self, lane: &mut LaneState, moved: Option<usize>) {
         if let Some((peer, waker)) = lane.pacer.take() {
             if moved == Some(peer) {
                 self.patience.heard(peer);
@@ -343,29 +431,30 @@ impl Table {
         }
     }
 
-    /// Wakes all lanes that wait for this peer: it left, and nothing more will arrive from it.
-    pub fn wake_all(&self, peer: usize) {
-        for lane in self.lanes.borrow().values() {
-            let mut channels = lane.channels.borrow_mut();
-            self.wake(peer, &mut channels[peer].reader);
-            self.wake(peer, &mut channels[peer].writer);
-            self.wake_pacer(lane, None);
+    /// Notes that a peer left, and wakes all lanes that wait for it: nothing more will arrive from it.
+    pub fn leaves(&self, peer: usize) {
+        self.left[peer].store(true, Ordering::SeqCst);
+        for lane in self.lanes().values() {
+            let mut state = lane.lock();
+            self.wake(peer, &mut state.channels[peer].reader);
+            self.wake(peer, &mut state.channels[peer].writer);
+            self.wake_pacer(&mut state, None);
         }
     }
 
     /// Returns phase and step of the earliest lane that waits for the peer. Without one, it returns those of the
     /// earliest lane that waits at all, or else of the one that was served last.
     pub fn earliest_wait(&self, peer: usize) -> Option<(Phase, Option<Step>)> {
-        let lanes = self.lanes.borrow();
+        let lanes = self.lanes();
         let waiting = lanes.values().filter_map(|lane| {
-            let channels = lane.channels.borrow();
+            let state = lane.lock();
             let waits = |c: &Channel| c.reader.is_some() || c.writer.is_some();
-            let anyhow = channels.iter().any(waits) || lane.pacer.borrow().is_some();
+            let anyhow = state.channels.iter().any(waits) || state.pacer.is_some();
             let (phase, step) = lane.label.get()?;
-            let rank = (!waits(&channels[peer]), step.as_ref().map_or(u32::MAX, |s| s.id), lane.id);
+            let rank = (!waits(&state.channels[peer]), step.as_ref().map_or(u32::MAX, |s| s.id), lane.id);
             anyhow.then(|| (rank, (*phase, step.clone())))
         });
-        let served = || self.recent.borrow().as_ref().and_then(|lane| lane.label.get().cloned());
+        let served = || self.recent().as_ref().and_then(|lane| lane.label.get().cloned());
         waiting.min_by_key(|(rank, _)| *rank).map(|(_, label)| label).or_else(served)
     }
 }
@@ -374,30 +463,34 @@ impl Table {
 mod tests {
     use super::*;
 
+    fn parked(table: &Table, peer: usize) -> usize {
+        table.parked[peer].load(Ordering::SeqCst)
+    }
+
     #[test]
     fn parked_bytes_are_given_back_when_read_and_when_the_lane_goes() {
         let table = Table::new(3);
-        let frame = Rc::new(vec![0; 1000]);
+        let frame = Arc::new(vec![0; 1000]);
         let lane = table.open(LaneId(7), Phase::Online, &None);
         table.park(1, LaneId(7), 1, false, &frame, 0..500).unwrap();
         table.park(1, LaneId(7), 1, true, &frame, 500..1000).unwrap();
-        assert!(table.parked[1].get() > 1000);
+        assert!(parked(&table, 1) > 1000);
         assert_eq!(table.take(&lane, 1).unwrap().bytes().len(), 1000);
-        assert_eq!(table.parked[1].get(), 0);
+        assert_eq!(parked(&table, 1), 0);
         table.park(1, LaneId(7), 1, true, &frame, 0..9).unwrap();
-        table.wait(&lane, 2, Want::Message, Waker::noop());
-        table.wait(&lane, 2, Want::Message, Waker::noop());
-        table.wait_for_progress(&lane, 1, Waker::noop());
-        table.wait_for_progress(&lane, 0, Waker::noop());
+        assert!(table.poll_message(&lane, 2, Waker::noop()).is_pending());
+        assert!(table.poll_message(&lane, 2, Waker::noop()).is_pending());
+        assert!(table.poll_progress(&lane, &[1], 1, Waker::noop()).is_pending());
+        assert!(table.poll_progress(&lane, &[0], 1, Waker::noop()).is_pending());
         assert_eq!([0, 1, 2].map(|peer| table.awaits(peer)), [true, false, true]);
         table.retire(&lane);
         assert!(!table.is_waiting());
-        assert_eq!((table.parked[1].get(), table.lanes.borrow().len()), (0, 0));
+        assert_eq!((parked(&table, 1), table.lanes().len()), (0, 0));
     }
 
     #[test]
     fn a_peer_cannot_make_this_party_hold_more_than_the_limit() {
-        let frame = Rc::new(vec![0; 1 << 20]);
+        let frame = Arc::new(vec![0; 1 << 20]);
         let table = Table::with_limit(2, 8 << 20);
         let held = (0..20).take_while(|_| table.park(1, LaneId(3), 0, true, &frame, 0..1 << 20).is_ok()).count();
         assert_eq!(held, 7);
@@ -411,15 +504,15 @@ mod tests {
 
     #[test]
     fn a_lane_that_a_peer_begins_counts_until_this_party_gets_there_or_the_lane_goes() {
-        let (table, frame) = (Table::new(3), Rc::new(vec![0; 9]));
+        let (table, frame) = (Table::new(3), Arc::new(vec![0; 9]));
         table.park(1, LaneId(7), 0, true, &frame, 0..9).unwrap();
         table.control(2, Tag::Progress, LaneId(8), 1).unwrap();
-        assert_eq!([1, 2].map(|peer| table.parked[peer].get()), [9 + 4 * OVERHEAD_BYTES, 3 * OVERHEAD_BYTES]);
+        assert_eq!([1, 2].map(|peer| parked(&table, peer)), [9 + 4 * OVERHEAD_BYTES, 3 * OVERHEAD_BYTES]);
         let lane = table.open(LaneId(7), Phase::Online, &None);
-        assert_eq!(table.parked[1].get(), 9 + OVERHEAD_BYTES);
+        assert_eq!(parked(&table, 1), 9 + OVERHEAD_BYTES);
         table.retire(&lane);
-        table.retire(&table.lane(LaneId(8)));
-        assert_eq!([1, 2].map(|peer| table.parked[peer].get()), [0, 0]);
+        table.retire(&table.lane(LaneId(8), None).0);
+        assert_eq!([1, 2].map(|peer| parked(&table, peer)), [0, 0]);
     }
 
     #[test]
@@ -430,23 +523,23 @@ mod tests {
         assert_eq!(lane.channel(1, |channel| channel.granted), 5);
         table.retire(&lane);
         table.control(1, Tag::Credit, LaneId(7), 5).unwrap();
-        assert_eq!((table.lanes.borrow().len(), table.parked[1].get()), (0, 0));
+        assert_eq!((table.lanes().len(), parked(&table, 1)), (0, 0));
     }
 
     #[test]
     fn a_small_message_does_not_keep_its_frame() {
         let table = Table::new(2);
-        let frame = Rc::new(vec![7; 1 << 20]);
+        let frame = Arc::new(vec![7; 1 << 20]);
         let lane = table.open(LaneId(7), Phase::Online, &None);
         table.park(1, LaneId(7), 1, true, &frame, 10..12).unwrap();
-        assert_eq!(Rc::strong_count(&frame), 1);
+        assert_eq!(Arc::strong_count(&frame), 1);
         assert_eq!(table.take(&lane, 1).unwrap().bytes(), [7, 7]);
     }
 
     #[test]
     fn messages_read_at_once_do_not_accumulate() {
         let table = Table::with_limit(2, 4 << 20);
-        let frame = Rc::new(vec![0; 1 << 20]);
+        let frame = Arc::new(vec![0; 1 << 20]);
         let lane = table.open(LaneId(7), Phase::Online, &None);
         table.park(1, LaneId(7), 1, true, &frame, 0..1 << 20).unwrap();
         for _ in 0..100 {

@@ -1,8 +1,8 @@
 //! The clock of correlations that are made while the online phase is under way.
 
-use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use quorate_ring::meter::{Effort, charged};
@@ -21,18 +21,25 @@ pub struct Making {
     pub work: Effort,
 }
 
-/// The clock of correlations that are being made, and the totals so far.
+/// The clock of correlations that are being made by any worker of the party, and the totals so far.
 #[derive(Default)]
-pub(crate) struct MakingClock {
-    draws: Cell<usize>,
-    since: Cell<Option<Instant>>,
-    total: Cell<Making>,
+pub(crate) struct MakingClock(Mutex<Totals>);
+
+#[derive(Default)]
+struct Totals {
+    draws: usize,
+    since: Option<Instant>,
+    total: Making,
 }
 
 impl MakingClock {
+    fn lock(&self) -> MutexGuard<'_, Totals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the totals since the last call.
     pub fn take(&self) -> Making {
-        self.total.take()
+        std::mem::take(&mut self.lock().total)
     }
 
     /// Awaits `work`, which makes correlations, and adds what it takes to the totals. Its local work is that of equal
@@ -43,10 +50,10 @@ impl MakingClock {
         poll_fn(|context| {
             let (own, tally) = (own_seconds(), charged());
             let polled = work.as_mut().poll(context);
-            let mut total = self.total.get();
-            total.own_seconds += own_seconds() - own;
-            total.work += (charged() - tally).times(counting.times());
-            self.total.set(total);
+            let (own, tally) = (own_seconds() - own, charged() - tally);
+            let total = &mut self.lock().total;
+            total.own_seconds += own;
+            total.work += tally.times(counting.times());
             polled
         })
         .await
@@ -58,23 +65,22 @@ struct Draw<'c>(&'c MakingClock);
 
 impl<'c> Draw<'c> {
     fn begin(clock: &'c MakingClock) -> Self {
-        if clock.draws.replace(clock.draws.get() + 1) == 0 {
-            clock.since.set(Some(Instant::now()));
-        }
+        let mut totals = clock.lock();
+        totals.draws += 1;
+        totals.since.get_or_insert_with(Instant::now);
+        drop(totals);
         Draw(clock)
     }
 }
 
 impl Drop for Draw<'_> {
     fn drop(&mut self) {
-        let clock = self.0;
-        clock.draws.set(clock.draws.get() - 1);
-        if clock.draws.get() == 0
-            && let Some(since) = clock.since.take()
+        let mut totals = self.0.lock();
+        totals.draws -= 1;
+        if totals.draws == 0
+            && let Some(since) = totals.since.take()
         {
-            let mut total = clock.total.get();
-            total.seconds += since.elapsed().as_secs_f64();
-            clock.total.set(total);
+            totals.total.seconds += since.elapsed().as_secs_f64();
         }
     }
 }

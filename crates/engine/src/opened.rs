@@ -94,9 +94,7 @@ impl Checked {
 impl Ctx {
     /// Wraps a value that a family has just opened, to compute on.
     pub fn opened<T>(&self, value: T) -> Opened<T> {
-        let before = self.openings();
-        self.core.openings.set(before.with_opened());
-        Opened { value, number: before.all() }
+        Opened { value, number: self.core.openings.note(Openings::with_opened).all() }
     }
 
     /// Notes that `bytes` bytes of opened values are kept until they are checked.
@@ -107,15 +105,13 @@ impl Ctx {
 
     /// Wraps a result that was just revealed to this party.
     pub fn revealed<T>(&self, value: T) -> Opened<T> {
-        let before = self.openings();
-        self.core.openings.set(before.with_revealed());
-        Opened { value, number: before.all() }
+        Opened { value, number: self.core.openings.note(Openings::with_revealed).all() }
     }
 
     /// Returns the openings of this party so far. Their order follows the party's own schedule. A check that goes
     /// through openings in one order at all parties has to name them by lanes and uses.
     pub fn openings(&self) -> Openings {
-        self.core.openings.get()
+        self.core.openings.so_far()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The number of values that a party has opened: what is computed on, and what was revealed to it.
 
+use std::sync::{Mutex, PoisonError};
+
 /// The number of values that a party has opened so far: without the results that were revealed to it (`opened`), and
 /// with them (`all`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,5 +29,24 @@ impl Openings {
     /// Returns the numbers after one more result that was revealed.
     pub(crate) fn with_revealed(self) -> Openings {
         Openings { all: self.all + 1, ..self }
+    }
+}
+
+/// The openings of all workers of a party.
+#[derive(Default)]
+pub(crate) struct AllOpenings(Mutex<Openings>);
+
+impl AllOpenings {
+    /// Notes one more value. Returns the numbers before it.
+    pub fn note(&self, with: impl FnOnce(Openings) -> Openings) -> Openings {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *all;
+        *all = with(before);
+        before
+    }
+
+    /// Returns the numbers so far.
+    pub fn so_far(&self) -> Openings {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,10 +3,11 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use crate::ctx::Ctx;
-use crate::error::{Error, Mismatch, Result};
+use crate::error::{Error, Result};
 use crate::lane::LaneId;
 use crate::lane_table::Lane;
 use crate::scheduler::Core;
@@ -19,7 +20,7 @@ use crate::wire::Tag;
 /// here for ever.
 pub struct Pace {
     core: Rc<Core>,
-    lane: Rc<Lane>,
+    lane: Arc<Lane>,
     peers: Vec<usize>,
     reported: Cell<u32>,
     enough: u32,
@@ -32,7 +33,7 @@ impl Pace {
             let lane = ctx.core.table.open(lane, ctx.phase, &ctx.step);
             Pace { core: ctx.core.clone(), lane, peers: ctx.peers(), reported: Cell::new(0), enough }
         };
-        (enough > 0 && ctx.core.links.is_some()).then(open)
+        (enough > 0 && ctx.core.talks()).then(open)
     }
 
     /// Reports to the peers that this party has done the first `done` pieces of work. It reports nothing once the peers
@@ -52,7 +53,7 @@ impl Pace {
 
     /// Returns the number `done` that the slowest peer has reported.
     pub fn slowest(&self) -> usize {
-        self.lane.slowest(&self.peers).0 as usize
+        self.lane.slowest(&self.peers) as usize
     }
 
     /// Waits until every peer has reported that it has done at least the first `needed` pieces. It keeps one waker
@@ -61,15 +62,7 @@ impl Pace {
     /// # Errors
     /// [`Mismatch::Left`] where the slowest peer has left the session.
     pub fn poll(&self, needed: usize, waker: &Waker) -> Poll<Result<()>> {
-        let (done, peer) = self.lane.slowest(&self.peers);
-        if done as usize >= needed {
-            return Poll::Ready(Ok(()));
-        }
-        if self.core.has_left(peer) {
-            return Poll::Ready(Err(Error::Mismatch(Mismatch::Left { peer })));
-        }
-        self.core.table.wait_for_progress(&self.lane, peer, waker);
-        Poll::Pending
+        self.core.table.poll_progress(&self.lane, &self.peers, needed, waker).map_err(Error::from)
     }
 }
 

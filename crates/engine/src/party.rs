@@ -3,11 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
 
 use crate::costs::{Costs, Phase};
+use crate::crew::Crew;
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
 use crate::handshake::{Agreement, Greeting, Trace, agree};
@@ -27,6 +29,7 @@ const IN_HASTE: Duration = Duration::from_millis(200);
 pub struct Party {
     pub(crate) core: Rc<Core>,
     pub(crate) over: bool,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// A run under way. Dropping it unfinished informs the peers that this party gave up.
@@ -41,7 +44,31 @@ impl Party {
     /// Creates a party that owns these links.
     pub fn new(net: Box<dyn Net>) -> Party {
         let (me, parties) = (net.me(), net.parties());
-        Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
+        Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false, threads: vec![] }
+    }
+
+    /// Sets the number of this party's workers, this thread included; once only. A party with several of them runs
+    /// independent work side by side ([`Ctx::elsewhere`]). Nothing that the peers see depends on it.
+    ///
+    /// # Errors
+    /// [`Misuse`] where the system has no more threads.
+    pub fn set_workers(&mut self, workers: usize) -> Result<()> {
+        let Some(links) = self.core.links.as_ref().filter(|_| workers > 1 && self.threads.is_empty()) else {
+            return Ok(());
+        };
+        let crew = Crew::new(links.interrupt.clone());
+        for number in 1..workers {
+            let name = format!("party {}, {number}", self.core.me);
+            match crew.add(name, self.core.worker(&crew)) {
+                Ok(thread) => self.threads.push(thread),
+                Err(_) => {
+                    crew.close();
+                    return Err(Misuse::Other { what: "more workers than the system has threads" }.into());
+                }
+            }
+        }
+        self.core.lead(crew);
+        Ok(())
     }
 
     /// Returns this party's number.
@@ -162,6 +189,7 @@ impl Party {
             if net.flush(Wait::Until(Instant::now() + if haste { FLUSH_STEP / 10 } else { FLUSH_STEP })).is_err() {
                 return;
             }
+            links.interrupt.take_nudge();
             haste |= links.interrupt.take();
             let now = queued(&**net);
             if now < left {
@@ -175,6 +203,11 @@ impl Party {
 impl Drop for Party {
     fn drop(&mut self) {
         self.say_goodbye(std::thread::panicking());
+        if let Some(crew) = self.core.crew() {
+            crew.close();
+        }
+        // A worker's panic has ended the run already.
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 
@@ -197,7 +230,7 @@ impl Run<'_> {
 
     /// Sets a prediction of the run's seconds. This party then waits for peers ten times as long as predicted, if that
     /// is longer than its [patience](Party::set_patience). The next run needs a prediction of its own.
-    pub fn predict(&self, seconds: impl FnOnce() -> f64 + 'static) {
+    pub fn predict(&self, seconds: impl FnOnce() -> f64 + Send + 'static) {
         self.party.core.table.patience.predict(Box::new(seconds));
     }
 

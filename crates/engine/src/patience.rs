@@ -4,11 +4,11 @@
 //! withhold one message of a run and keep this party waiting for ever. Only time in which this party has nothing else
 //! to do counts.
 
-use std::cell::{Cell, RefCell};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Predicts the seconds that a run takes. It is called only when a peer is late.
-type Predict = Box<dyn FnOnce() -> f64>;
+type Predict = Box<dyn FnOnce() -> f64 + Send>;
 
 /// A wait may last this many times the predicted seconds of the run, if that is longer.
 const TIMES_PREDICTED: f64 = 10.0;
@@ -16,48 +16,55 @@ const TIMES_PREDICTED: f64 = 10.0;
 const LONGEST_S: f64 = 365.0 * 86_400.0;
 
 /// The limits of waits for each peer, and the time that this party has waited.
-pub(crate) struct Patience {
+pub(crate) struct Patience(Mutex<Waits>);
+
+struct Waits {
     /// The user's limit; `None` is no limit.
-    least: Cell<Option<Duration>>,
+    least: Option<Duration>,
     /// The limit of the run under way or, between runs, of the last one, in which a peer may still be.
-    limit: Cell<Option<Duration>>,
-    predict: RefCell<Option<Predict>>,
+    limit: Option<Duration>,
+    predict: Option<Predict>,
     /// The time that this party has waited for each peer since that peer last sent something due.
-    waited: Vec<Cell<Duration>>,
+    waited: Vec<Duration>,
 }
 
 impl Patience {
     pub fn new(parties: usize) -> Patience {
         let (least, limit, predict) = Default::default();
-        Patience { least, limit, predict, waited: vec![Cell::default(); parties] }
+        Patience(Mutex::new(Waits { least, limit, predict, waited: vec![Duration::ZERO; parties] }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waits> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the user's limit.
     pub fn set(&self, least: Option<Duration>) {
-        self.least.set(least);
-        self.limit.set(least);
+        let mut waits = self.lock();
+        (waits.least, waits.limit) = (least, least);
     }
 
     /// Sets the prediction of the seconds of the run that begins.
     pub fn predict(&self, seconds: Predict) {
-        self.limit.set(self.least.get());
-        *self.predict.borrow_mut() = Some(seconds);
+        let mut waits = self.lock();
+        waits.limit = waits.least;
+        waits.predict = Some(seconds);
     }
 
     /// Forgets all waits: a run has ended.
     pub fn forget(&self) {
-        self.waited.iter().for_each(|waited| waited.set(Duration::ZERO));
+        self.lock().waited.fill(Duration::ZERO);
     }
 
     /// Notes that a peer sent something due.
     pub fn heard(&self, peer: usize) {
-        self.waited[peer].set(Duration::ZERO);
+        self.lock().waited[peer] = Duration::ZERO;
     }
 
     /// Notes that this party waited for these peers, and for no others.
     pub fn waited(&self, took: Duration, awaited: &[usize]) {
-        for (peer, waited) in self.waited.iter().enumerate() {
-            waited.set(if awaited.contains(&peer) { waited.get().saturating_add(took) } else { Duration::ZERO });
+        for (peer, waited) in self.lock().waited.iter_mut().enumerate() {
+            *waited = if awaited.contains(&peer) { waited.saturating_add(took) } else { Duration::ZERO };
         }
     }
 
@@ -66,16 +73,17 @@ impl Patience {
     /// # Errors
     /// The peer for which this party has waited longest, and for how long, if that is too long.
     pub fn left(&self, awaited: &[usize]) -> Result<Option<Duration>, (usize, Duration)> {
-        let longest = awaited.iter().map(|&peer| (self.waited[peer].get(), peer)).max_by_key(|(waited, _)| *waited);
+        let mut waits = self.lock();
+        let longest = awaited.iter().map(|&peer| (waits.waited[peer], peer)).max_by_key(|(waited, _)| *waited);
         let Some((waited, peer)) = longest else { return Ok(None) };
         let is_over = |limit: Duration| waited >= limit;
-        if self.limit.get().is_some_and(is_over)
-            && let Some(predict) = self.predict.take()
+        if waits.limit.is_some_and(is_over)
+            && let Some(predict) = waits.predict.take()
         {
             let times = (predict() * TIMES_PREDICTED).clamp(0.0, LONGEST_S);
-            self.limit.set(self.limit.get().max(Duration::try_from_secs_f64(times).ok()));
+            waits.limit = waits.limit.max(Duration::try_from_secs_f64(times).ok());
         }
-        match self.limit.get() {
+        match waits.limit {
             Some(limit) if is_over(limit) => Err((peer, waited)),
             limit => Ok(limit.map(|limit| limit - waited)),
         }

@@ -5,7 +5,7 @@ use crate::lane::LaneId;
 use crate::lane_table::Message;
 
 /// The observer of a party. It has no size, and its methods are optimised away.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Probe;
 
 impl Probe {

@@ -1,15 +1,17 @@
 //! The scheduler of one party: it delivers whatever has arrived, polls until nothing moves, flushes, and waits for any
 //! frame.
 //!
-//! It is single-threaded and independent of protocols. Arrived messages lie in the [`Table`] by lane and peer, so
-//! nothing depends on the order in which different peers' frames arrive.
+//! It is independent of protocols. Arrived messages lie in the [`Table`] by lane and peer, so nothing depends on the
+//! order in which different peers' frames arrive. A party may have further workers ([`Crew`]), each with a scheduler of
+//! its own thread; only the first one touches the links.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
@@ -19,13 +21,14 @@ use crate::attempts::{Attempts, Greeted};
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::counting::Counting;
+use crate::crew::{Crew, Failure, Hands};
 use crate::depth::Depth;
 use crate::depth_board::Board;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
 use crate::lane_table::{OVERHEAD_BYTES, Table};
 use crate::making_clock::MakingClock;
-use crate::openings::Openings;
+use crate::openings::AllOpenings;
 use crate::plans::{PlanHash, Plans};
 use crate::probe::Probe;
 use crate::wire::{self, Abort, FrameType, Tag};
@@ -43,9 +46,11 @@ pub(crate) struct Links {
 pub(crate) struct Core {
     pub me: usize,
     pub parties: usize,
-    /// `None` in a dry run, and where a party works alone.
+    /// `None` in a dry run, where a party works alone, and at all workers but the first.
     pub links: Option<Links>,
     alone: bool,
+    /// The party's other workers, or at one of these the crew to which it belongs.
+    crew: OnceCell<Arc<Crew>>,
     /// The board of depths, in a dry run of all parties.
     pub board: Option<Rc<Board>>,
     /// The run under way, or the last one.
@@ -56,28 +61,45 @@ pub(crate) struct Core {
     /// The way in which a dry run counts equal chunks.
     pub counting: Counting,
     /// The time of making correlations that the online phase waits for.
-    pub making: MakingClock,
+    pub making: Arc<MakingClock>,
     /// The deepest point that the lanes of each phase have reached.
     deepest: [Cell<Depth>; 2],
     /// Payload bytes that this run has sent so far, for observers in other threads.
     pub sent: Arc<AtomicU64>,
-    pub table: Table,
+    pub table: Arc<Table>,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
     /// Lanes that let others go first: they are woken when everything is flushed.
     gave_way: RefCell<Vec<Waker>>,
     /// Data of a run that this party has not begun yet, since its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
-    left: Vec<Cell<bool>>,
     plans: Plans,
     pub confirmed: Confirmed,
     /// The number of opened values.
-    pub openings: Cell<Openings>,
+    pub openings: Arc<AllOpenings>,
     failure: RefCell<Option<Error>>,
     pub probe: Probe,
 }
 
-struct RootWaker(AtomicBool);
+/// Wakes the first worker: its root lane, or its jobs.
+struct RootWaker {
+    rang: AtomicBool,
+    thread: ThreadId,
+    /// Ends a wait for frames, where other threads may wake this one.
+    nudges: Option<Interrupt>,
+}
+
+impl RootWaker {
+    fn new(nudges: Option<Interrupt>) -> (Arc<RootWaker>, Waker) {
+        let thread = std::thread::current().id();
+        let root = Arc::new(RootWaker { rang: AtomicBool::new(true), thread, nudges });
+        (root.clone(), Waker::from(root))
+    }
+
+    fn take(&self) -> bool {
+        self.rang.swap(false, Ordering::AcqRel)
+    }
+}
 
 impl Wake for RootWaker {
     fn wake(self: Arc<Self>) {
@@ -85,7 +107,23 @@ impl Wake for RootWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.0.store(true, Ordering::Release);
+        if !self.rang.swap(true, Ordering::AcqRel)
+            && let Some(first) = &self.nudges
+            && std::thread::current().id() != self.thread
+        {
+            first.nudge();
+        }
+    }
+}
+
+/// Waits, when dropped, until no worker has a job of the run any more.
+struct Settles<'c>(Option<&'c Arc<Crew>>);
+
+impl Drop for Settles<'_> {
+    fn drop(&mut self) {
+        if let Some(crew) = self.0 {
+            crew.settle();
+        }
     }
 }
 
@@ -111,6 +149,14 @@ pub(crate) fn driven<T>(
     result.ok_or(Error::bug("a program that ended without a result"))
 }
 
+/// Returns the error of a job that failed; a panic goes on here.
+fn failed(failure: Failure) -> Error {
+    match failure {
+        Failure::Error(error) => error,
+        Failure::Panic(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
 impl Core {
     pub fn new(me: usize, parties: usize, net: Option<Box<dyn Net>>) -> Self {
         Core {
@@ -118,23 +164,23 @@ impl Core {
             parties,
             links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
             alone: false,
+            crew: OnceCell::new(),
             board: None,
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
             counting: Counting::default(),
-            making: MakingClock::default(),
+            making: Arc::default(),
             deepest: Default::default(),
             sent: Arc::default(),
-            table: Table::new(parties),
+            table: Arc::new(Table::new(parties)),
             attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
             gave_way: RefCell::default(),
             early: RefCell::default(),
-            left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
             confirmed: Confirmed::new(parties),
-            openings: Cell::default(),
+            openings: Arc::default(),
             failure: RefCell::default(),
             probe: Default::default(),
         }
@@ -152,13 +198,40 @@ impl Core {
         core
     }
 
+    /// Returns a function that makes the state of a further worker, on that worker's thread.
+    pub fn worker(&self, crew: &Arc<Crew>) -> impl FnOnce() -> Rc<Core> + Send + use<> {
+        let (me, parties, crew) = (self.me, self.parties, crew.clone());
+        let (making, sent, table, openings) =
+            (self.making.clone(), self.sent.clone(), self.table.clone(), self.openings.clone());
+        let probe = self.probe.clone();
+        move || {
+            let crew = OnceCell::from(crew);
+            Rc::new(Core { crew, making, sent, table, openings, probe, ..Core::new(me, parties, None) })
+        }
+    }
+
+    /// Makes this the first worker of a crew; once only.
+    pub fn lead(&self, crew: Arc<Crew>) {
+        let _ = self.crew.set(crew);
+    }
+
+    /// Returns the party's crew, if it has more workers than one.
+    pub fn crew(&self) -> Option<&Arc<Crew>> {
+        self.crew.get()
+    }
+
+    /// Returns whether messages reach the other parties.
+    pub fn talks(&self) -> bool {
+        self.links.is_some() || self.crew.get().is_some()
+    }
+
     /// Returns the deepest point that the lanes of a phase have reached.
     pub fn deepest(&self, phase: Phase) -> &Cell<Depth> {
         &self.deepest[phase as usize]
     }
 
     pub fn is_dry(&self) -> bool {
-        self.links.is_none() && !self.alone
+        !self.talks() && !self.alone
     }
 
     pub fn is_alone(&self) -> bool {
@@ -213,38 +286,111 @@ impl Core {
             // It was within the limit when it arrived, and no other charges remain.
             let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
         }
-        self.out.borrow_mut().iter_mut().for_each(Vec::clear);
-        self.gave_way.borrow_mut().clear();
+        self.drop_lanes();
+        if let Some(crew) = self.crew() {
+            crew.take_outgoing();
+            crew.take_sums();
+        }
         *self.failure.borrow_mut() = None;
     }
 
-    /// Runs a lane tree to its end by calling `poll`. It is not generic, so it is compiled only once.
-    pub fn drive(&self, poll: Poller<'_>) -> Result<()> {
-        let root = Arc::new(RootWaker(AtomicBool::new(true)));
-        let waker = Waker::from(root.clone());
-        let mut context = Context::from_waker(&waker);
+    /// Forgets what this worker's lanes have not sent and where they wait.
+    pub fn drop_lanes(&self) {
+        self.out.borrow_mut().iter_mut().for_each(Vec::clear);
         self.gave_way.borrow_mut().clear();
+        if self.links.is_none() {
+            *self.costs.borrow_mut() = Costs::new(self.parties);
+            self.deepest.iter().for_each(|deepest| deepest.set(Depth::default()));
+        }
+    }
+
+    /// Runs a lane tree to its end by calling `poll`. It is not generic, so it is compiled only once.
+    pub fn drive(self: &Rc<Self>, poll: Poller<'_>) -> Result<()> {
+        self.gave_way.borrow_mut().clear();
+        let settles = Settles(self.crew());
+        let result = self.drive_lanes(poll);
+        drop(settles);
+        result?;
+        if let Some(sums) = self.crew().and_then(|crew| crew.take_sums()) {
+            self.costs.borrow_mut().add(sums.costs);
+            self.deepest.iter().zip(sums.deepest).for_each(|(sum, depth)| sum.set(sum.get().join(depth)));
+        }
+        self.flush()
+    }
+
+    fn drive_lanes(self: &Rc<Self>, poll: Poller<'_>) -> Result<()> {
+        let crew = self.crew().filter(|_| self.links.is_some());
+        let nudges = || crew.and(self.links.as_ref()).map(|links| links.interrupt.clone());
+        let (root, waker) = RootWaker::new(nudges());
+        let mut context = Context::from_waker(&waker);
+        let mut hands = crew.map(|_| Hands::new(&RootWaker::new(nudges()).1));
         loop {
-            while root.0.swap(false, Ordering::AcqRel) {
+            while root.take() {
                 if let Poll::Ready(done) = poll(&mut context) {
-                    return done.and_then(|()| self.flush());
+                    return done;
                 }
             }
-            let gave_way = self.gave_way.take();
-            if gave_way.is_empty() && !self.table.is_waiting() {
-                return Err(Error::bug("a program waits for itself"));
+            if let Some(hands) = &mut hands
+                && hands.poll().map_err(failed)?.0
+            {
+                continue;
             }
+            let gave_way = self.gave_way.take();
             self.flush()?;
             if !gave_way.is_empty() {
                 gave_way.into_iter().for_each(Waker::wake);
                 continue;
             }
-            self.pump(&|peer| self.table.awaits(peer))?;
+            let mut is_busy = false;
+            if let (Some(crew), Some(hands)) = (crew, &mut hands) {
+                if let Some(failure) = crew.take_failure() {
+                    return Err(failed(failure));
+                }
+                if let Some(job) = crew.take_job() {
+                    hands.begin(self, job);
+                    self.take_in(Wait::Poll, None)?; // other workers' lanes may wait for it
+                    continue;
+                }
+                is_busy = crew.is_busy();
+            }
+            if !is_busy && !self.table.is_waiting() && !root.rang.load(Ordering::Acquire) {
+                return Err(Error::bug("a program waits for itself"));
+            }
+            match is_busy {
+                // The peers may wait for what another worker will send.
+                true => self.take_in(Wait::Forever, None)?,
+                false => self.pump(&|peer| self.table.awaits(peer))?,
+            }
         }
     }
 
+    /// Sends what this worker's lanes have ready.
+    ///
+    /// # Errors
+    /// `Err` where lanes gave way; they go on now.
+    pub fn rest(&self) -> std::result::Result<(), ()> {
+        let gave_way = self.gave_way.take();
+        // A worker's frames go to the first one, which cannot fail.
+        let _ = self.flush();
+        if gave_way.is_empty() {
+            return Ok(());
+        }
+        gave_way.into_iter().for_each(Waker::wake);
+        Err(())
+    }
+
+    /// Hands the costs of an ended job, and what it sent, to the first worker.
+    pub fn hand_in(&self) -> Result<()> {
+        self.flush()?;
+        if let (None, Some(crew)) = (&self.links, self.crew()) {
+            let costs = std::mem::replace(&mut *self.costs.borrow_mut(), Costs::new(self.parties));
+            crew.add_up(costs, [0, 1].map(|phase| self.deepest[phase].take()));
+        }
+        Ok(())
+    }
+
     /// Runs [`Core::drive`] for work that may run out of memory.
-    pub fn drive_guarded(&self, poll: Poller<'_>) -> Result<()> {
+    pub fn drive_guarded(self: &Rc<Self>, poll: Poller<'_>) -> Result<()> {
         let result = guarded(|| self.drive(poll));
         result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }))
     }
@@ -255,19 +401,26 @@ impl Core {
     /// # Errors
     /// [`Fault::Stalled`] if something has been due for too long; any error that ends a run.
     pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
-        self.probe.pause();
-        let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
         let patience = &self.table.patience;
         let awaited: Vec<usize> = self.peers().filter(|&peer| awaits(peer)).collect();
         let stalled = |(peer, waited): (usize, Duration)| {
             self.net_error(peer, Fault::Stalled { seconds: waited.as_secs().max(1) }, None)
         };
-        let (begun, left) = (Instant::now(), patience.left(&awaited).map_err(stalled)?);
-        let mut wait = left.and_then(|left| begun.checked_add(left)).map_or(Wait::Forever, Wait::Until);
+        let left = patience.left(&awaited).map_err(stalled)?;
+        let end = left.and_then(|left| Instant::now().checked_add(left));
+        self.take_in(end.map_or(Wait::Forever, Wait::Until), Some(&awaited))
+    }
+
+    /// Waits for a frame, then takes in everything that has arrived. The wait is one for the peers `awaited`, if this
+    /// party has nothing else to do.
+    fn take_in(&self, mut wait: Wait, awaited: Option<&[usize]>) -> Result<()> {
+        self.probe.pause();
+        let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
+        let begun = Instant::now();
         for taken in 0..FRAMES_AT_ONCE {
             let received = links.net.borrow_mut().recv(wait);
-            if taken == 0 {
-                patience.waited(begun.elapsed(), &awaited);
+            if let (0, Some(awaited)) = (taken, awaited) {
+                self.table.patience.waited(begun.elapsed(), awaited);
             }
             match received {
                 Ok(Some((peer, _))) if self.has_left(peer) => {
@@ -280,6 +433,7 @@ impl Core {
             }
             wait = Wait::Poll;
         }
+        links.interrupt.take_nudge();
         if links.interrupt.is_raised() && links.interrupt.take() {
             self.fail(Error::Interrupted);
         }
@@ -312,15 +466,14 @@ impl Core {
                 self.attempts.borrow_mut().greeted(peer, Greeted { kind: head.kind, number: head.number, body })
             }
             FrameType::Goodbye => {
-                self.left[peer].set(true);
-                self.table.wake_all(peer);
+                self.table.leaves(peer);
                 Ok(())
             }
         }
     }
 
     fn deliver_pieces(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
-        let frame = Rc::new(frame);
+        let frame = Arc::new(frame);
         let mut at = wire::HEADER_BYTES;
         while at < frame.len() {
             let piece = wire::piece(&frame, at).map_err(|what| Error::Malformed { peer, what })?;
@@ -449,21 +602,32 @@ impl Core {
         if frame.is_empty() { Ok(()) } else { self.send_frame(to, frame) }
     }
 
+    /// Sends everything that is ready; at the first worker, also what the others handed to it.
     pub fn flush(&self) -> Result<()> {
-        self.peers().try_for_each(|to| self.flush_one(to))
+        self.peers().try_for_each(|to| self.flush_one(to))?;
+        match self.crew() {
+            Some(crew) if self.links.is_some() => {
+                crew.take_outgoing().into_iter().try_for_each(|(to, frame)| self.send_frame(to, frame))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub fn send_frame(&self, to: usize, frame: Vec<u8>) -> Result<()> {
-        let Some(links) = &self.links else { return Ok(()) };
-        if self.has_left(to) {
-            return Ok(());
+        match (&self.links, self.crew()) {
+            _ if self.has_left(to) => Ok(()),
+            (Some(links), _) => links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e)),
+            (None, Some(crew)) => {
+                crew.send(to, frame);
+                Ok(())
+            }
+            (None, None) => Ok(()),
         }
-        links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e))
     }
 
     /// Returns whether `peer` said goodbye; a party that still waits for it runs another program.
     pub fn has_left(&self, peer: usize) -> bool {
-        self.left[peer].get()
+        self.table.has_left(peer)
     }
 
     /// Ends the run at the next opportunity; the first failure counts.
@@ -507,7 +671,7 @@ impl Core {
     /// Makes the error for a failed link, with the step at which this party waits.
     fn net_error(&self, peer: usize, fault: Fault, reported_by: Option<usize>) -> Error {
         let (phase, step) = self.table.earliest_wait(peer).unwrap_or((self.phase.get(), None));
-        let step = step.map(|step| Arc::from(&*step.name));
+        let step = step.map(|step| step.name);
         Error::Net { peer, fault, phase, step, reported_by }
     }
 }

@@ -6,33 +6,53 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes a waiting [`Net::recv`](crate::Net::recv) return `None` promptly, from any thread.
 ///
-/// It is a flag and a waker. While the flag is up, calls do not wait; frames that have arrived are still delivered. The
-/// code that handles the interrupt lowers the flag with [`take`](Interrupt::take); calls then wait again.
+/// It has two flags and a waker. While a flag is up, calls do not wait; frames that have arrived are still delivered.
+/// [`raise`](Interrupt::raise) asks the party to stop: the code that handles this lowers the flag with
+/// [`take`](Interrupt::take). [`nudge`](Interrupt::nudge) only tells it that there is something to do apart from the
+/// links: the party's scheduler lowers that flag with [`take_nudge`](Interrupt::take_nudge).
 #[derive(Clone)]
 pub struct Interrupt {
-    flag: Arc<AtomicBool>,
+    raised: Arc<AtomicBool>,
+    nudged: Arc<AtomicBool>,
     wake: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
     pub(crate) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Interrupt { flag: Arc::new(AtomicBool::new(false)), wake: Arc::new(wake) }
+        Interrupt { raised: Arc::default(), nudged: Arc::default(), wake: Arc::new(wake) }
     }
 
-    /// Raises the flag and wakes the party.
+    /// Asks the party to stop, and wakes it.
     pub fn raise(&self) {
-        self.flag.store(true, Ordering::SeqCst);
+        self.raised.store(true, Ordering::SeqCst);
         (self.wake)();
     }
 
-    /// Returns whether the flag is up.
+    /// Returns whether the party is asked to stop.
     pub fn is_raised(&self) -> bool {
-        self.flag.load(Ordering::SeqCst)
+        self.raised.load(Ordering::SeqCst)
     }
 
     /// Lowers the flag. Returns true if it was up.
     pub fn take(&self) -> bool {
-        self.flag.swap(false, Ordering::SeqCst)
+        self.raised.swap(false, Ordering::SeqCst)
+    }
+
+    /// Ends the party's wait, or its next one, without asking it to stop.
+    pub fn nudge(&self) {
+        if !self.nudged.swap(true, Ordering::SeqCst) {
+            (self.wake)();
+        }
+    }
+
+    /// Lowers the flag of [`nudge`](Interrupt::nudge). Returns true if it was up.
+    pub fn take_nudge(&self) -> bool {
+        self.nudged.swap(false, Ordering::SeqCst)
+    }
+
+    /// Returns whether waits end at once.
+    pub(crate) fn ends_waits(&self) -> bool {
+        self.is_raised() || self.nudged.load(Ordering::SeqCst)
     }
 }
 

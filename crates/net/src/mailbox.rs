@@ -69,7 +69,7 @@ impl<T> Mailbox<T> {
         }
         let mut state = self.lock();
         while state.letters.is_empty() {
-            if interrupt.is_raised() {
+            if interrupt.ends_waits() {
                 return false;
             }
             state.waiting = true;
@@ -100,7 +100,7 @@ impl<T> Mailbox<T> {
 
     /// Polls until there is a letter, without sleeping.
     fn look_out(&self, end: Instant, interrupt: &Interrupt) {
-        while !self.filled.load(Ordering::Acquire) && !interrupt.is_raised() && Instant::now() < end {
+        while !self.filled.load(Ordering::Acquire) && !interrupt.ends_waits() && Instant::now() < end {
             std::hint::spin_loop();
         }
     }

@@ -91,7 +91,7 @@ impl ShapedNet {
                 Wait::Until(end) => now >= end,
                 Wait::Forever => false,
             };
-            if over || self.interrupt.is_raised() {
+            if over || self.interrupt.ends_waits() {
                 return None;
             }
             match (self.travelling.first_due(), wait) {
@@ -164,7 +164,7 @@ impl Net for ShapedNet {
             Wait::Forever => sent,
         };
         let mailbox = Arc::clone(&self.mailboxes[self.peers.me()]);
-        while Instant::now() < end && !self.interrupt.is_raised() {
+        while Instant::now() < end && !self.interrupt.ends_waits() {
             mailbox.take(&mut self.travelling, Wait::Until(end), &self.interrupt);
         }
         Ok(())

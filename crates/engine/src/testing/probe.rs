@@ -1,7 +1,8 @@
 //! What tests observe and disturb of a party.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::costs::Phase;
@@ -10,8 +11,8 @@ use crate::lane_table::Message;
 use crate::party::Party;
 
 /// A test's observations and disturbances of one party.
-#[derive(Default)]
-pub(crate) struct Probe(RefCell<Watch>);
+#[derive(Clone, Default)]
+pub(crate) struct Probe(Arc<Mutex<Watch>>);
 
 #[derive(Default)]
 struct Watch {
@@ -109,9 +110,13 @@ pub struct Received {
 }
 
 impl Probe {
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits before the links are read.
     pub fn pause(&self) {
-        let Some(state) = &mut self.0.borrow_mut().jitter else { return };
+        let Some(state) = &mut self.watch().jitter else { return };
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;
@@ -120,7 +125,7 @@ impl Probe {
 
     /// Fills in this party's part of the coins tossed in a lane, if a test has set a seed.
     pub fn coins(&self, lane: LaneId, own: &mut [u8]) {
-        if let Some(seed) = self.0.borrow().coins {
+        if let Some(seed) = self.watch().coins {
             let mut grown = blake3::Hasher::new();
             grown.update(&seed.to_le_bytes()).update(&lane.0.to_le_bytes());
             grown.finalize_xof().fill(own);
@@ -129,12 +134,12 @@ impl Probe {
 
     /// Notes and changes the message that a frame has from `start` on.
     pub fn sending(&self, frame: &mut [u8], start: usize) {
-        self.0.borrow_mut().sending(&mut frame[start..]);
+        self.watch().sending(&mut frame[start..]);
     }
 
     /// Notes a message that was read.
     pub fn heard(&self, from: usize, phase: Phase, message: &Message) {
-        if let Some(log) = &mut self.0.borrow_mut().transcript {
+        if let Some(log) = &mut self.watch().transcript {
             log.push(Received { from, phase, bytes: message.bytes().to_vec() });
         }
     }
@@ -161,44 +166,48 @@ impl Watch {
 
 /// The number of this party's own lanes, and the largest number so far.
 #[derive(Default)]
-pub(crate) struct LaneCount(Cell<[usize; 2]>);
+pub(crate) struct LaneCount(Mutex<[usize; 2]>);
 
 impl LaneCount {
+    fn lock(&self) -> MutexGuard<'_, [usize; 2]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn open(&self, is_new: bool) {
-        let [own, most] = self.0.get();
-        let own = own + usize::from(is_new);
-        self.0.set([own, most.max(own)]);
+        let mut count = self.lock();
+        count[0] += usize::from(is_new);
+        count[1] = count[1].max(count[0]);
     }
 
     pub fn retire(&self, was_own: bool) {
-        let [own, most] = self.0.get();
-        self.0.set([own.saturating_sub(usize::from(was_own)), most]);
+        let mut count = self.lock();
+        count[0] = count[0].saturating_sub(usize::from(was_own));
     }
 
     pub fn clear(&self) {
-        self.0.set([0, self.0.get()[1]]);
+        self.lock()[0] = 0;
     }
 }
 
 impl Party {
     /// Sleeps up to 200 microseconds, drawn from `seed`, before each look at the links.
     pub fn insecure_jitter(&mut self, seed: u64) {
-        self.core.probe.0.borrow_mut().jitter = Some(seed | 1);
+        self.core.probe.watch().jitter = Some(seed | 1);
     }
 
     /// Derives this party's part of all tossed coins from `seed`, so that a test can repeat them.
     pub fn insecure_coins(&mut self, seed: u64) {
-        self.core.probe.0.borrow_mut().coins = Some(seed);
+        self.core.probe.watch().coins = Some(seed);
     }
 
     /// Sets another limit on the memory that a peer may make this party hold, in bytes.
     pub fn insecure_limit(&mut self, bytes: usize) {
-        self.core.table.limit.set(bytes);
+        self.core.table.limit.store(bytes, Ordering::SeqCst);
     }
 
     /// Returns the largest number of communicating lanes that this party had at a time.
     pub fn insecure_most_lanes(&mut self) -> usize {
-        self.core.table.own_lanes.0.get()[1]
+        self.core.table.own_lanes.lock()[1]
     }
 
     /// Drops the links without a message, like a process that is killed.
@@ -208,23 +217,23 @@ impl Party {
 
     /// Changes one message that this party sends from now on.
     pub fn insecure_tamper(&mut self, tampered: Tampered) {
-        let mut probe = self.core.probe.0.borrow_mut();
+        let mut probe = self.core.probe.watch();
         (probe.tampered, probe.sent) = (Some(tampered), 0);
     }
 
     /// Returns the number of messages sent since the party was made or told to tamper.
     pub fn insecure_sent(&mut self) -> usize {
-        self.core.probe.0.borrow().sent
+        self.core.probe.watch().sent
     }
 
     /// Records every message that this party receives from now on.
     pub fn insecure_record(&mut self) {
-        self.core.probe.0.borrow_mut().transcript = Some(Vec::new());
+        self.core.probe.watch().transcript = Some(Vec::new());
     }
 
     /// Returns the recorded messages.
     pub fn insecure_transcript(&mut self) -> Vec<Received> {
-        self.core.probe.0.borrow_mut().transcript.take().unwrap_or_default()
+        self.core.probe.watch().transcript.take().unwrap_or_default()
     }
 }
 

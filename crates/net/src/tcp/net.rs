@@ -203,7 +203,7 @@ impl TcpNet {
             Wait::Until(end) => Some(end),
             Wait::Forever => None,
         };
-        if self.interrupt.is_raised() {
+        if self.interrupt.ends_waits() {
             end = Some(now);
         }
         for (_, link) in self.shared.links() {
@@ -237,7 +237,7 @@ impl TcpNet {
             Wait::Until(end) => Instant::now() >= end,
             Wait::Forever => false,
         };
-        over || self.interrupt.is_raised()
+        over || self.interrupt.ends_waits()
     }
 
     fn nobody_left(&self) -> bool {

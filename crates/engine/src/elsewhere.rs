@@ -1,0 +1,108 @@
+//! The work of a lane at whichever worker is free: [`Ctx::elsewhere`].
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use crate::costs::Phase;
+use crate::ctx::Ctx;
+use crate::depth::Depth;
+use crate::error::{Result, Step};
+use crate::lane::LaneId;
+use crate::scheduler::Core;
+
+/// A lane on its way to another worker.
+struct Luggage {
+    run: u32,
+    lane: LaneId,
+    depth: Depth,
+    phase: Phase,
+    step: Option<Step>,
+    members: Option<Arc<[usize]>>,
+    windows: usize,
+}
+
+impl Luggage {
+    fn unpack(self, core: &Rc<Core>) -> Ctx {
+        core.run.set(self.run);
+        let mut ctx = Ctx::on(core.clone(), self.lane, Rc::new(self.depth.into()), self.phase, self.step);
+        ctx.members = self.members;
+        ctx.windows.set(self.windows);
+        ctx
+    }
+}
+
+/// The place to which a job's result comes.
+struct Ticket<T>(Mutex<State<T>>);
+
+enum State<T> {
+    Waiting(Option<Waker>),
+    Done(Result<(T, Depth)>),
+    Read,
+}
+
+impl<T> Ticket<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fill(&self, done: Result<(T, Depth)>) {
+        if let State::Waiting(Some(waker)) = std::mem::replace(&mut *self.lock(), State::Done(done)) {
+            waker.wake();
+        }
+    }
+
+    async fn read(&self) -> Result<(T, Depth)> {
+        poll_fn(|context| {
+            let mut state = self.lock();
+            match std::mem::replace(&mut *state, State::Read) {
+                State::Done(done) => Poll::Ready(done),
+                State::Waiting(_) | State::Read => {
+                    *state = State::Waiting(Some(context.waker().clone()));
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl Ctx {
+    /// Runs `work` on this lane, which has not communicated yet, at whichever worker of the party is free; here where
+    /// the party has one worker only. Work that began stays with its worker.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub async fn elsewhere<I: Send + 'static, T: Send + 'static>(
+        self,
+        input: I,
+        work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
+    ) -> Result<T> {
+        let Some(crew) = self.core.crew() else { return work(self, input).await };
+        let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
+        let luggage = Luggage {
+            run: self.core.run.get(),
+            lane: self.lane,
+            depth: self.depth.get(),
+            phase: self.phase,
+            step: self.step.clone(),
+            members: self.members.clone(),
+            windows: self.windows.get(),
+        };
+        let (work, place) = (work.clone(), ticket.clone());
+        crew.push(Box::new(move |core| {
+            let ctx = luggage.unpack(core);
+            let (core, depth) = (core.clone(), ctx.depth.clone());
+            Box::pin(async move {
+                let done = work(ctx, input).await;
+                // What the work sent goes before anything that depends on its result.
+                let flushed = core.hand_in();
+                place.fill(flushed.and(done).map(|done| (done, depth.get())));
+            })
+        }));
+        let (done, depth) = ticket.read().await?;
+        self.depth.set(depth);
+        Ok(done)
+    }
+}
