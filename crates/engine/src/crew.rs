@@ -90,6 +90,11 @@ impl Hands {
         Ok((!self.rung.is_empty(), ended))
     }
 
+    /// Returns whether a job can go on.
+    pub fn is_rung(&self) -> bool {
+        self.bell.is_rung()
+    }
+
     fn drop_all(&mut self) {
         self.tasks.clear();
     }

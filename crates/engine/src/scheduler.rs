@@ -36,6 +36,9 @@ use crate::wire::{self, Abort, FrameType, Tag};
 /// The number of frames taken in between two polls of the program, so that a flood cannot hide an interrupt.
 const FRAMES_AT_ONCE: usize = 1024;
 
+/// The interval at which a party whose peers have all ended looks after its other workers.
+const ALONE: Duration = Duration::from_millis(1);
+
 /// A party's links, and the handle that ends its waits.
 pub(crate) struct Links {
     pub net: RefCell<Box<dyn Net>>,
@@ -341,7 +344,7 @@ impl Core {
                 gave_way.into_iter().for_each(Waker::wake);
                 continue;
             }
-            let mut is_busy = false;
+            let (mut is_busy, mut is_rung) = (false, false);
             if let (Some(crew), Some(hands)) = (crew, &mut hands) {
                 if let Some(failure) = crew.take_failure() {
                     return Err(failed(failure));
@@ -351,15 +354,16 @@ impl Core {
                     self.take_in(Wait::Poll, None)?; // other workers' lanes may wait for it
                     continue;
                 }
+                // Workers that rest have woken all that they could wake.
                 is_busy = crew.is_busy();
+                is_rung = root.rang.load(Ordering::Acquire) || hands.is_rung();
             }
-            if !is_busy && !self.table.is_waiting() && !root.rang.load(Ordering::Acquire) {
-                return Err(Error::bug("a program waits for itself"));
-            }
-            match is_busy {
+            match (is_busy, is_rung) {
+                (_, true) => {}
                 // The peers may wait for what another worker will send.
-                true => self.take_in(Wait::Forever, None)?,
-                false => self.pump(&|peer| self.table.awaits(peer))?,
+                (true, false) => self.take_in(Wait::Forever, None)?,
+                (false, false) if !self.table.is_waiting() => return Err(Error::bug("a program waits for itself")),
+                (false, false) => self.pump(&|peer| self.table.awaits(peer))?,
             }
         }
     }
@@ -429,6 +433,11 @@ impl Core {
                 Ok(Some((peer, frame))) => self.deliver(peer, frame).unwrap_or_else(|error| self.fail(error)),
                 Ok(None) => break,
                 Err(error) if error.peer().is_some_and(|peer| self.has_left(peer)) => {}
+                Err(NetError::NoPeersLeft) if awaited.is_none() => {
+                    // Only other workers are waited for.
+                    std::thread::sleep(ALONE);
+                    break;
+                }
                 Err(error) => self.fail(self.link_error(error)),
             }
             wait = Wait::Poll;

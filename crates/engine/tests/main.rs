@@ -14,3 +14,4 @@ mod stall;
 mod tcp;
 mod together;
 mod toss;
+mod workers;

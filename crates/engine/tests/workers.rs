@@ -1,0 +1,257 @@
+//! A party's workers: whatever their number, all parties send the same messages, and every run ends for all of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_crypto::Seed;
+use quorate_engine::testing::{self, Received};
+use quorate_engine::{Chunks, Costs, Ctx, Error, Misuse, Party, Phase, Result};
+use quorate_ring::{Ring, Vector};
+
+use crate::common::{RING, chain, own, pass, within_seconds};
+
+/// Returns a vector that only the parties' common seed determines.
+fn drawn(ctx: &Ctx, len: usize) -> Vector {
+    let seed = Seed::from_bytes([7; 32]);
+    let mut vector: Vector = ctx.randomness().stream(&seed).draw((RING, len));
+    vector.reduce();
+    vector
+}
+
+/// The work of a chunk: draws, rounds, two lanes side by side, and a stream of its own at other workers.
+async fn chunk(ctx: Ctx, x: Vector) -> Result<Vector> {
+    let mut sum = chain(&ctx, x, 2).await?;
+    sum.add_assign(&drawn(&ctx, sum.len()));
+    let (left, right) = ctx
+        .join(
+            async |ctx| chain(&ctx, sum.clone(), 3).await,
+            async |ctx| {
+                let masked = drawn(&ctx, sum.len());
+                pass(&ctx, &masked).await
+            },
+        )
+        .await?;
+    sum.add_assign(&left);
+    sum.add_assign(&right);
+    let pieces = Chunks { len: sum.len(), chunk: 64, window: 2 };
+    let inner = Arc::new(async |ctx: Ctx, x: Vector| pass(&ctx, &x).await);
+    let mut whole = Vector::zeros(RING, sum.len());
+    let write = |range: Range<usize>, part: Vector| whole.write_at(range.start, &part);
+    ctx.stream(pieces, async |ctx, range| ctx.elsewhere(sum.slice(range), &inner).await, write).await?;
+    pass(&ctx, &whole).await
+}
+
+/// Runs chunks at whichever worker is free.
+async fn program(ctx: &Ctx, len: usize) -> Result<Vec<u64>> {
+    let x = own(ctx, len);
+    let chunks = Chunks { len, chunk: 200, window: 4 };
+    let work = Arc::new(chunk);
+    let mut whole = Vector::zeros(RING, len);
+    let write = |range: Range<usize>, part: Vector| whole.write_at(range.start, &part);
+    ctx.stream(chunks, async |ctx, range| ctx.elsewhere(x.slice(range), &work).await, write).await?;
+    Ok(chain(ctx, whole, 2).await?.to_u64s())
+}
+
+/// What a party sees of some runs: results and costs of each, and all messages in an order that does not depend on
+/// threads.
+type Seen = (Vec<(Vec<u64>, Costs)>, Vec<(usize, Vec<u8>)>);
+
+fn runs(workers: [usize; 3], jitter: u64, lens: &'static [usize]) -> Vec<Seen> {
+    testing::parties(3, |mut party| {
+        party.set_workers(workers[party.me()]).unwrap();
+        party.insecure_jitter(jitter + party.me() as u64);
+        party.insecure_record();
+        let mut done = Vec::new();
+        for &len in lens {
+            let mut run = party.begin_alone().unwrap();
+            let result = run.phase(Phase::Online, async |ctx| program(ctx, len).await).unwrap();
+            run.confirm().unwrap();
+            done.push((result, run.finish()));
+        }
+        let heard = |Received { from, bytes, .. }: Received| (from, bytes);
+        let mut messages: Vec<_> = party.insecure_transcript().into_iter().map(heard).collect();
+        messages.sort();
+        (done, messages)
+    })
+}
+
+#[test]
+fn messages_results_and_costs_are_the_same_for_any_number_of_workers() {
+    const LENS: &[usize] = &[1, 199, 200, 201, 1234, 4000, 7];
+    let alone = within_seconds(120, || runs([1; 3], 1, LENS));
+    assert!(alone[0].1.len() > 300 && alone[0].0[4].1.online.rounds > 5);
+    for (workers, jitter) in [([2, 2, 2], 2), ([3, 1, 7], 3), ([1, 2, 1], 4), ([7, 7, 7], 5)] {
+        let several = within_seconds(120, move || runs(workers, jitter, LENS));
+        for (me, (one, other)) in alone.iter().zip(&several).enumerate() {
+            assert_eq!(one.0, other.0, "party {me} with {workers:?} workers");
+            assert!(one.1 == other.1, "party {me} with {workers:?} workers receives other messages");
+        }
+    }
+}
+
+/// Runs chunks elsewhere that end as `end` says, then a run that succeeds. Returns the first errors, by party.
+fn with_end<F>(end: F) -> Vec<Error>
+where
+    F: AsyncFn(Ctx, usize) -> Result<()> + Send + Sync + Copy + 'static,
+{
+    within_seconds(60, move || {
+        testing::parties(2, |mut party| {
+            party.set_workers(3).unwrap();
+            let error = ends(&mut party, end).unwrap_err();
+            let mut run = party.begin_alone().unwrap();
+            let result = run.phase(Phase::Online, async |ctx| program(ctx, 1000).await).unwrap();
+            assert_eq!(result.len(), 1000);
+            run.confirm().unwrap();
+            run.finish();
+            error
+        })
+    })
+}
+
+fn ends<F>(party: &mut Party, end: F) -> Result<()>
+where
+    F: AsyncFn(Ctx, usize) -> Result<()> + Send + Sync + Copy + 'static,
+{
+    let mut run = party.begin_alone()?;
+    let work = Arc::new(async move |ctx: Ctx, index: usize| {
+        pass(&ctx, &own(&ctx, 100)).await?;
+        end(ctx, index).await
+    });
+    run.phase(Phase::Online, async |ctx| {
+        let chunks = Chunks { len: 40, chunk: 1, window: 8 };
+        ctx.stream(chunks, async |ctx, range| ctx.elsewhere(range.start, &work).await, |_, ()| ()).await
+    })
+}
+
+#[test]
+fn an_error_of_a_job_ends_the_run_and_the_next_one_succeeds() {
+    let refused = Misuse::Other { what: "a test" };
+    let errors = with_end(async |ctx, index| match (ctx.me(), index) {
+        (0, 13) => Err(Misuse::Other { what: "a test" }.into()),
+        _ => pass(&ctx, &own(&ctx, 10)).await.map(|_| ()),
+    });
+    assert!(matches!(&errors[0], Error::Misuse { what } if *what == refused), "{errors:?}");
+    assert!(matches!(&errors[1], Error::Aborted { by: 0, .. }), "{errors:?}");
+}
+
+#[test]
+fn a_job_that_waits_for_nothing_is_an_error() {
+    let errors = with_end(async |_, index| match index {
+        5 => std::future::pending().await,
+        _ => Ok(()),
+    });
+    assert!(errors.iter().any(|error| matches!(error, Error::Bug { what } if what.contains("waits for itself"))));
+}
+
+#[test]
+fn an_interrupt_ends_jobs_that_wait() {
+    let errors = within_seconds(60, || {
+        testing::parties(2, |mut party| {
+            party.set_workers(2).unwrap();
+            let interrupt = party.interrupt_handle().unwrap();
+            if party.me() == 0 {
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(100));
+                    interrupt.raise();
+                });
+            }
+            let late = async |ctx: Ctx, index: usize| match (ctx.me(), index) {
+                // Party 1 never sends what party 0 waits for, and waits for party 0 itself.
+                (1, 3) => ctx.exchange::<Vector>(&[], &[(0, (RING, 5))]).await.map(|_| ()),
+                (_, 3) => ctx.exchange::<Vector>(&[], &[(1, (RING, 5))]).await.map(|_| ()),
+                _ => Ok(()),
+            };
+            ends(&mut party, late).unwrap_err()
+        })
+    });
+    assert_eq!(errors[0], Error::Interrupted);
+    assert!(matches!(errors[1], Error::Aborted { by: 0, .. }), "{errors:?}");
+}
+
+#[test]
+fn a_peer_that_keeps_a_job_waiting_is_noticed() {
+    let errors = within_seconds(60, || {
+        testing::parties(2, |mut party| {
+            party.set_workers(2).unwrap();
+            if party.me() == 0 {
+                party.set_patience(Some(Duration::from_millis(1500)));
+            }
+            let late = async |ctx: Ctx, index: usize| match (ctx.me(), index) {
+                (_, 3) => ctx.exchange::<Vector>(&[], &[(1 - ctx.me(), (RING, 5))]).await.map(|_| ()),
+                _ => Ok(()),
+            };
+            ends(&mut party, late).unwrap_err()
+        })
+    });
+    assert!(matches!(errors[0], Error::Net { peer: 1, .. }), "{errors:?}");
+}
+
+#[test]
+fn time_in_which_a_worker_computes_is_no_time_of_waiting() {
+    within_seconds(60, || {
+        testing::parties(2, |mut party| {
+            party.set_workers(2).unwrap();
+            party.set_patience(Some(Duration::from_millis(300)));
+            let slow = async |ctx: Ctx, index: usize| {
+                if index == 3 && ctx.me() == 0 {
+                    std::thread::sleep(Duration::from_millis(1200));
+                }
+                pass(&ctx, &own(&ctx, 10)).await.map(|_| ())
+            };
+            let done = ends(&mut party, slow);
+            // Party 0 computes; party 1 waits for it, for longer than it may.
+            assert!(party.me() == 1 || !matches!(done, Err(Error::Net { .. })), "{done:?}");
+        })
+    });
+}
+
+#[test]
+fn a_panic_of_a_job_ends_the_partys_thread_and_the_peer_learns_of_it() {
+    let nets = quorate_net::memory::mesh(2);
+    let parties: Vec<_> = nets
+        .into_iter()
+        .map(|net| {
+            std::thread::spawn(move || {
+                let mut party = Party::new(Box::new(net));
+                party.set_workers(2).unwrap();
+                let panics = async |ctx: Ctx, index: usize| {
+                    assert!(index != 7 || ctx.me() != 0, "a test panics");
+                    pass(&ctx, &own(&ctx, 10)).await.map(|_| ())
+                };
+                ends(&mut party, panics)
+            })
+        })
+        .collect();
+    let ended = within_seconds(60, move || parties.into_iter().map(|party| party.join()).collect::<Vec<_>>());
+    let message = ended[0].as_ref().unwrap_err().downcast_ref::<&str>().unwrap().to_string();
+    assert_eq!(message, "a test panics");
+    assert!(ended[1].as_ref().unwrap().is_err());
+}
+
+#[test]
+fn many_small_jobs_are_each_done_once() {
+    let sums = within_seconds(120, || {
+        testing::parties(3, |mut party| {
+            party.set_workers(4).unwrap();
+            let mut run = party.begin_alone().unwrap();
+            let work = Arc::new(async |ctx: Ctx, index: u64| {
+                let mine = Vector::from_u64s(Ring::of(64), &[index]);
+                Ok(pass(&ctx, &mine).await?.to_u64s()[0])
+            });
+            let (mut sum, mut last) = (0, None);
+            let chunks = Chunks { len: 20_000, chunk: 1, window: 64 };
+            run.phase(Phase::Online, async |ctx| {
+                let write = |range: Range<usize>, value: u64| {
+                    assert_eq!(value, range.start as u64);
+                    (sum, last) = (sum + value, Some(range.start));
+                };
+                ctx.stream(chunks, async |ctx, range| ctx.elsewhere(range.start as u64, &work).await, write).await
+            })
+            .unwrap();
+            let costs = run.finish();
+            (sum, costs.online.rounds, costs.online.bytes())
+        })
+    });
+    assert_eq!(sums, vec![(19_999 * 10_000, 1, 160_000); 3]);
+}
