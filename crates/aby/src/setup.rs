@@ -4,10 +4,8 @@
 //! the same time, base oblivious transfers are made in both directions, once for the whole session (see
 //! [`quorate_ot`]).
 
-use std::cell::Cell;
-
 use quorate_crypto::{Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_engine::{Ctx, Error, Held, Misuse, Result};
 use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use quorate_ot::{Options, Ot};
@@ -32,7 +30,7 @@ pub struct Aby {
     /// The hash for trees of keys.
     pub(crate) trees: Hash,
     /// The number of bytes that the line to the peer takes before the first of them is answered.
-    pub(crate) line_bytes: Cell<usize>,
+    pub(crate) line_bytes: Held<usize>,
 }
 
 const SEED_BYTES: usize = 32;
@@ -76,7 +74,7 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (trees, line_bytes) = (Hash::new(&garbling), Held::new(0));
         let (stock, garbled) = (Stock::default(), Garbled::default());
         Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
@@ -94,7 +92,7 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (trees, line_bytes) = (Hash::new(&garbling), Held::new(0));
         let (stock, garbled) = (Stock::default(), Garbled::default());
         Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }

@@ -21,7 +21,6 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
 
 use quorate_additive::blank;
 use quorate_additive::open::opening;
@@ -217,7 +216,7 @@ impl Aby {
         let with_width = |(mask, &(_, width)): (&A, &(Ring, usize))| Cells::new(mask.clone(), width);
         let cells: RefCell<Vec<Cells>> = RefCell::new(masks.iter().zip(columns).map(with_width).collect());
         let turns: Vec<Slot<()>> = (0..=parts.count()).map(|_| Slot::default()).collect();
-        turns[0].set(ctx, Rc::new(()));
+        turns[0].set(ctx, ());
         let work = async |ctx: Ctx, range: Range<usize>| {
             let offers = self.offer_products(&ctx, range.len(), columns).await?;
             let turn = range.start / parts.chunk;
@@ -232,7 +231,7 @@ impl Aby {
                 corrections
             };
             let corrections: Vec<A> = cells.borrow_mut().iter_mut().zip(offers).map(pass).collect();
-            turns[turn + 1].set(&ctx, Rc::new(()));
+            turns[turn + 1].set(&ctx, ());
             let send = async |ctx: Ctx, i: usize| {
                 self.pass_long(&ctx, Some(&corrections[i]), corrections[i].shape_of()).await.map(drop)
             };

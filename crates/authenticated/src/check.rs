@@ -61,7 +61,7 @@ impl Authenticated {
         low.rsub_assign(&x.tag);
         let note = Note { ring: x.ring, high: high.convert(self.keys.params.keys()), rest: low };
         ctx.keeps(note.bytes());
-        self.unchecked(ctx).borrow_mut().notes.insert(at, note);
+        self.unchecked(ctx).lock().notes.insert(at, note);
     }
 
     /// Notes what the owner of an input sent to all.
@@ -97,7 +97,7 @@ impl Authenticated {
             hash = *self.keys.hasher(TOLD).update(&bytes).finalize().as_bytes();
         }
         ctx.keeps(size_of_val(&(at, hash)));
-        self.unchecked(ctx).borrow_mut().told.insert(at, hash);
+        self.unchecked(ctx).lock().told.insert(at, hash);
     }
 
     /// Notes an opening of bits with MACs, and what every party sent; `None` at a dealer, who receives nothing.
@@ -109,12 +109,12 @@ impl Authenticated {
             None => vec![[[0; HASH_BYTES]; 2]],
         };
         ctx.keeps(size_of_val(&at) + size_of_val(&*hashes));
-        self.unchecked(ctx).borrow_mut().macs.insert(at, hashes);
+        self.unchecked(ctx).lock().macs.insert(at, hashes);
     }
 
     /// Checks all that was opened since the last check.
     pub(crate) async fn check_openings(&self, ctx: &Ctx) -> Result<Checked> {
-        let nothing_opened = self.unchecked(ctx).borrow().notes.is_empty();
+        let nothing_opened = self.unchecked(ctx).lock().notes.is_empty();
         if nothing_opened {
             return self.check_under(ctx, None).await;
         }
@@ -137,7 +137,7 @@ impl Authenticated {
 
     /// Returns whether nothing was opened since the last check.
     pub fn is_all_checked(&self, ctx: &Ctx) -> bool {
-        let unchecked = self.unchecked(ctx).borrow();
+        let unchecked = self.unchecked(ctx).lock();
         unchecked.notes.is_empty() && unchecked.macs.is_empty() && unchecked.told.is_empty()
     }
 
@@ -150,7 +150,7 @@ impl Authenticated {
     async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
         self.keys.in_use()?;
         let before = ctx.openings();
-        let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked(ctx).borrow_mut());
+        let Unchecked { notes, told, macs } = self.unchecked(ctx).take();
         self.compare(ctx, told).await?;
         let notes: Vec<Note> = notes.into_values().collect();
         if self.keys.dealt && (!notes.is_empty() || !macs.is_empty()) {

@@ -1,11 +1,10 @@
 //! A party's keys for a session, and the state that says whether they are of use.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 
 use quorate_adversary::{Adversary, Twist, Twisted};
 use quorate_crypto::{Seed, SessionId};
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_ring::{Module, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -37,10 +36,10 @@ pub struct Keys {
     /// By party: the seed that it shares with this one alone; `None` for this one.
     pub shared: Vec<Option<Seed>>,
     /// Whether a check is under way, or has failed or was cut off; `making` is the same for the making of correlations.
-    checking: Cell<Work>,
-    making: Cell<Work>,
+    checking: Held<Work>,
+    making: Held<Work>,
     /// Whether coins may have been tossed in the current run.
-    tossed: Cell<bool>,
+    tossed: Held<bool>,
     adversary: Adversary,
     pub(crate) lasting: Lasting,
 }
@@ -55,15 +54,18 @@ enum Work {
     Over,
 }
 
-/// Sets its place to `after` when it is dropped, however the work ends.
+/// Sets its place to `after` when it is dropped, however the work ends; what is over stays over.
 struct Running<'c> {
-    place: &'c Cell<Work>,
+    place: &'c Held<Work>,
     after: Work,
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.place.set(self.after);
+        let mut place = self.place.lock();
+        if !matches!(*place, Work::Over) {
+            *place = self.after;
+        }
     }
 }
 
@@ -82,9 +84,9 @@ impl Keys {
             session,
             delta: Zeroizing::new(0),
             shared: vec![],
-            checking: Cell::default(),
-            making: Cell::default(),
-            tossed: Cell::new(false),
+            checking: Held::default(),
+            making: Held::default(),
+            tossed: Held::new(false),
             adversary: Adversary::none(),
             lasting: Lasting::default(),
         }
@@ -121,12 +123,13 @@ impl Keys {
         self.alone_at(&self.making, make).await
     }
 
-    async fn alone_at<T>(&self, place: &Cell<Work>, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+    async fn alone_at<T>(&self, place: &Held<Work>, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.in_use()?;
-        if matches!(place.get(), Work::UnderWay) {
-            return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" });
+        match &mut *place.lock() {
+            Work::UnderWay => return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" }),
+            Work::Over => return Err(Error::Poisoned),
+            idle => *idle = Work::UnderWay,
         }
-        place.set(Work::UnderWay);
         self.tossed.set(true);
         let mut running = Running { place, after: if self.outlives_failures() { Work::Idle } else { Work::Over } };
         let done = work().await?;

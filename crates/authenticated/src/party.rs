@@ -1,9 +1,7 @@
 //! A party: its keys, its stock of correlations and where they come from, and its openings that are not checked yet.
 
-use std::cell::RefCell;
-
 use quorate_adversary::Adversary;
-use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
+use quorate_engine::{Ctx, Held, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
 use crate::forms::SharedBits;
@@ -17,9 +15,9 @@ use crate::unchecked::Unchecked;
 pub struct Authenticated {
     pub(crate) keys: Keys,
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
-    pub(crate) unchecked: RefCell<Unchecked>,
+    pub(crate) unchecked: Held<Unchecked>,
     /// Openings that were made to make correlations, which may happen while a program runs.
-    pub(crate) unchecked_in_making: RefCell<Unchecked>,
+    pub(crate) unchecked_in_making: Held<Unchecked>,
     pub(crate) source: Box<dyn Source>,
 }
 
@@ -69,7 +67,7 @@ impl Authenticated {
 
     /// Returns the openings that are not checked: of the program, or of the making of correlations. At a given time,
     /// parties may have opened different parts of a program, so those openings wait for a check of their own.
-    pub(crate) fn unchecked(&self, ctx: &Ctx) -> &RefCell<Unchecked> {
+    pub(crate) fn unchecked(&self, ctx: &Ctx) -> &Held<Unchecked> {
         match ctx.phase() {
             Phase::Online => &self.unchecked,
             Phase::Offline => &self.unchecked_in_making,
@@ -77,8 +75,8 @@ impl Authenticated {
     }
 
     fn forget_openings(&self) {
-        self.unchecked.borrow_mut().clear();
-        self.unchecked_in_making.borrow_mut().clear();
+        self.unchecked.lock().clear();
+        self.unchecked_in_making.lock().clear();
     }
 
     /// Returns whether bits have MACs, and are not elements.

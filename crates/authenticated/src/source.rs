@@ -13,7 +13,7 @@ pub(crate) const MISCOUNTED: Error = Error::Bug { what: "a source that made othe
 pub type Dims = (usize, usize, usize);
 
 /// A party's source of correlations, which it makes or receives together with the sources of the others.
-pub trait Source {
+pub trait Source: Send + Sync {
     /// Makes a number of correlations of each kind, and returns them in this order.
     fn make_all<'a>(
         &'a self,

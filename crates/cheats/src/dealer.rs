@@ -6,12 +6,13 @@
 //! With X = c - a b the last zero is t X - e b for rho + e at both parties, and t X - e b_1 if only P1 is sent that.
 //! For odd b, or b_1, there is such an e; otherwise the dealer does not forge.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::locked;
 use crate::spoil::{DealtKeys, Spoil, spoilt};
 
 /// A deviation of a dealer: it changes one element of one message of a batch by a power of two (bits and keys: in that
@@ -88,15 +89,15 @@ impl Told for Vec<u8> {
 
 #[derive(Default)]
 struct State {
-    lies: RefCell<Vec<Lie>>,
-    forges: Cell<Option<Forgery>>,
-    spoils: Cell<Option<(Spoil, Option<usize>)>>,
-    lied: Cell<usize>,
+    lies: Mutex<Vec<Lie>>,
+    forges: Mutex<Option<Forgery>>,
+    spoils: Mutex<Option<(Spoil, Option<usize>)>>,
+    lied: AtomicUsize,
 }
 
 /// The adversary of a dealer, which may deviate. Without further instructions it follows the protocol.
 #[derive(Default)]
-pub struct DealerAdversary(Rc<State>);
+pub struct DealerAdversary(Arc<State>);
 
 impl DealerAdversary {
     /// Returns the adversary of a dealer that follows the protocol until it is told otherwise.
@@ -106,26 +107,26 @@ impl DealerAdversary {
 
     /// Makes the dealer deviate in this way from here on.
     pub fn lie(&self, lie: Lie) {
-        self.0.lies.borrow_mut().push(lie);
+        locked(&self.0.lies).push(lie);
     }
 
     /// Makes the dealer open values from here on that would let wrong products pass an incomplete check.
     pub fn forge(&self, forgery: Forgery) {
-        self.0.forges.set(Some(forgery));
+        *locked(&self.0.forges) = Some(forgery);
     }
 
     /// Makes the dealer spoil keys from here on: all, or those of the message with this number in a batch.
     pub fn spoil(&self, spoil: Spoil, at: Option<usize>) {
-        self.0.spoils.set(Some((spoil, at)));
+        *locked(&self.0.spoils) = Some((spoil, at));
     }
 
     /// Returns the number of times that the dealer deviated.
     pub fn lied(&self) -> usize {
-        self.0.lied.get()
+        self.0.lied.load(Ordering::SeqCst)
     }
 
     fn forges(&self, forgery: Forgery) -> bool {
-        self.0.forges.get() == Some(forgery)
+        *locked(&self.0.forges) == Some(forgery)
     }
 
     /// Returns the adversary for a batch.
@@ -207,18 +208,18 @@ fn inverse(odd: u128) -> u128 {
 
 /// The adversary in a batch of messages.
 pub struct BatchAdversary {
-    state: Rc<State>,
+    state: Arc<State>,
     /// The number of messages so far.
     sent: usize,
 }
 
 impl BatchAdversary {
     fn lies(&self) -> Vec<Lie> {
-        self.state.lies.borrow().iter().filter(|lie| lie.sent == self.sent).copied().collect()
+        locked(&self.state.lies).iter().filter(|lie| lie.sent == self.sent).copied().collect()
     }
 
     fn note(&self, deviates: bool) {
-        self.state.lied.set(self.state.lied.get() + usize::from(deviates));
+        self.state.lied.fetch_add(usize::from(deviates), Ordering::SeqCst);
     }
 
     /// Changes the next value that the dealer sends one party, if a test asks for it.
@@ -245,7 +246,8 @@ impl BatchAdversary {
 
     /// Returns the corrections of keys that the dealer sends each party: spoilt or changed, if a test asks for it.
     pub fn keys_told<'k>(&mut self, corrections: Vec<u8>, dealt: impl FnOnce() -> DealtKeys<'k>) -> [Vec<u8>; 2] {
-        match self.state.spoils.get().filter(|(_, at)| at.is_none_or(|at| at == self.sent)) {
+        let spoils = *locked(&self.state.spoils);
+        match spoils.filter(|(_, at)| at.is_none_or(|at| at == self.sent)) {
             Some((spoil, _)) => {
                 self.note(true);
                 self.sent += 1;

@@ -6,7 +6,8 @@ mod dealer;
 mod spoil;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use dealer::{BatchAdversary, DealerAdversary, Forgery, Lie, Told};
 pub use quorate_adversary::Twist;
@@ -124,13 +125,18 @@ impl Heard for Bits {
     }
 }
 
+/// Locks what the workers of a party share.
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The adversary of a party, which may deviate. Without further instructions it follows the protocol.
 #[derive(Default)]
 pub struct Adversary {
-    twists: RefCell<Vec<(Twist, By)>>,
-    goes_on: Cell<bool>,
-    endures: Cell<bool>,
-    heard: RefCell<Option<Vec<Vec<Vector>>>>,
+    twists: Mutex<Vec<(Twist, By)>>,
+    goes_on: AtomicBool,
+    endures: AtomicBool,
+    heard: Mutex<Option<Vec<Vec<Vector>>>>,
 }
 
 impl Adversary {
@@ -141,50 +147,50 @@ impl Adversary {
 
     /// Returns the value of the party at a place: unchanged, or as a test asks.
     pub fn at<T: Twisted>(&self, at: Twist, mut value: T) -> T {
-        let twists = self.twists.borrow();
+        let twists = locked(&self.twists);
         twists.iter().filter(|(twist, _)| *twist == at).for_each(|(_, by)| value.twist(*by));
         value
     }
 
     /// Returns whether the party continues after a check that fails.
     pub fn goes_on(&self) -> bool {
-        self.goes_on.get()
+        self.goes_on.load(Ordering::SeqCst)
     }
 
     /// Returns whether the party's keys stay in use after a check that fails.
     pub fn endures(&self) -> bool {
-        self.endures.get()
+        self.endures.load(Ordering::SeqCst)
     }
 
     /// Notes what all parties sent of one value.
     pub fn hears<M: Heard>(&self, told: &[M]) {
-        if let Some(heard) = &mut *self.heard.borrow_mut() {
+        if let Some(heard) = &mut *locked(&self.heard) {
             heard.push(told.iter().map(Heard::as_vector).collect());
         }
     }
 
     /// Makes the party deviate at this place from here on, too.
     pub fn twist(&self, twist: Twist, by: By) {
-        self.twists.borrow_mut().push((twist, by));
+        locked(&self.twists).push((twist, by));
     }
 
     /// Makes the party continue after checks that fail.
     pub fn go_on(&self) {
-        self.goes_on.set(true);
+        self.goes_on.store(true, Ordering::SeqCst);
     }
 
     /// Lets keys outlive checks that fail from here on, so that a test can try an attack many times.
     pub fn endure(&self) {
-        self.endures.set(true);
+        self.endures.store(true, Ordering::SeqCst);
     }
 
     /// Records what parties send from here on.
     pub fn listen(&self) {
-        self.heard.replace(Some(vec![]));
+        *locked(&self.heard) = Some(vec![]);
     }
 
     /// Returns the recorded messages: owners' inputs less their masks, and for openings the low parts of all parties.
     pub fn heard(&self) -> Vec<Vec<Vector>> {
-        self.heard.take().unwrap_or_default()
+        locked(&self.heard).take().unwrap_or_default()
     }
 }

@@ -390,12 +390,7 @@ impl Table {
 
     /// Puts a waker into its place, unless the peer has left. The lane is locked, and whoever notes that a peer left
     /// locks it afterwards.
-    fn wait<T>(
-        &self,
-        peer: usize,
-        place: &mut Option<Waker>,
-        waker: &Waker,
-    ) -> Poll<std::result::Result<T, HasLeft>> {
+    fn wait<T>(&self, peer: usize, place: &mut Option<Waker>, waker: &Waker) -> Poll<std::result::Result<T, HasLeft>> {
         if self.has_left(peer) {
             return Poll::Ready(Err(HasLeft(peer)));
         }

@@ -34,6 +34,7 @@ mod elsewhere;
 mod error;
 mod fork;
 mod handshake;
+mod held;
 #[cfg(test)]
 mod hostile_tests;
 mod lane;
@@ -74,6 +75,7 @@ pub use depth::Depth;
 pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting, Trace};
+pub use held::Held;
 pub use lane::LaneId;
 pub use linear::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBits};
 pub use making_clock::Making;

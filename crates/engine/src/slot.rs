@@ -1,8 +1,7 @@
 //! A value that one lane makes and others wait for: data flow between the nodes of a program.
 
-use std::cell::RefCell;
 use std::future::poll_fn;
-use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::ctx::Ctx;
@@ -10,37 +9,41 @@ use crate::depth::Depth;
 
 /// Empty until [`Slot::set`]. Reading takes over the depth at which the value was made, so rounds stay causal.
 pub struct Slot<T> {
-    state: RefCell<State<T>>,
+    state: Mutex<State<T>>,
 }
 
 enum State<T> {
     Empty(Vec<Waker>),
-    Full { value: Rc<T>, depth: Depth },
+    Full { value: T, depth: Depth },
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Slot { state: RefCell::new(State::Empty(Vec::new())) }
+        Slot { state: Mutex::new(State::Empty(Vec::new())) }
     }
 }
 
-impl<T> Slot<T> {
+impl<T: Clone> Slot<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns a slot whose value exists since before the run.
-    pub fn full(value: Rc<T>) -> Self {
-        Slot { state: RefCell::new(State::Full { value, depth: Depth::default() }) }
+    pub fn full(value: T) -> Self {
+        Slot { state: Mutex::new(State::Full { value, depth: Depth::default() }) }
     }
 
     /// Fills the slot and wakes the lanes that wait for it.
-    pub fn set(&self, ctx: &Ctx, value: Rc<T>) {
+    pub fn set(&self, ctx: &Ctx, value: T) {
         let full = State::Full { value, depth: ctx.depth.get() };
-        if let State::Empty(wakers) = std::mem::replace(&mut *self.state.borrow_mut(), full) {
+        if let State::Empty(wakers) = std::mem::replace(&mut *self.lock(), full) {
             wakers.into_iter().for_each(Waker::wake);
         }
     }
 
     /// Returns the value, if it is there.
-    pub fn peek(&self) -> Option<Rc<T>> {
-        match &*self.state.borrow() {
+    pub fn peek(&self) -> Option<T> {
+        match &*self.lock() {
             State::Full { value, .. } => Some(value.clone()),
             State::Empty(_) => None,
         }
@@ -48,12 +51,12 @@ impl<T> Slot<T> {
 
     /// Drops the value, which will not be read any more.
     pub fn clear(&self) {
-        *self.state.borrow_mut() = State::Empty(Vec::new());
+        *self.lock() = State::Empty(Vec::new());
     }
 
     /// Waits for the value and returns it.
-    pub async fn get(&self, ctx: &Ctx) -> Rc<T> {
-        poll_fn(|context| match &mut *self.state.borrow_mut() {
+    pub async fn get(&self, ctx: &Ctx) -> T {
+        poll_fn(|context| match &mut *self.lock() {
             State::Full { value, depth } => {
                 ctx.depth.set(ctx.depth.get().join(*depth));
                 Poll::Ready(value.clone())

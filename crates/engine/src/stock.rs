@@ -1,11 +1,11 @@
 //! The stock of correlations: made in bulk before inputs are known and handed out once, made where they are drawn, or
 //! made in turns.
 
-use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::task::Poll;
 
 use quorate_ring::meter::deferred;
@@ -162,60 +162,74 @@ impl<V: Stored, B: Stored> Material<V, B> {
     }
 }
 
-/// A party's correlations that were made ahead, by kind, and their assignment to draws.
+/// A party's correlations that were made ahead, by kind, and their assignment to draws. Workers draw from it side by
+/// side.
 pub struct Stock<K, V, B> {
-    ledger: RefCell<Ledger<K>>,
-    /// The turns of correlations that are made while the program runs.
-    turns: RefCell<Option<Turns<K>>>,
-    made: RefCell<BTreeMap<K, Material<V, B>>>,
+    ledger: Mutex<Ledger<K>>,
+    /// The turns of correlations that are made while the program runs. Its lock is taken before that of `made`: what a
+    /// turn holds is copied before the next turn can begin.
+    turns: Mutex<Option<Turns<K>>>,
+    made: RwLock<BTreeMap<K, Material<V, B>>>,
 }
 
 impl<K, V, B> Default for Stock<K, V, B> {
     fn default() -> Self {
-        Stock { ledger: RefCell::new(Ledger::OnDemand), turns: RefCell::new(None), made: RefCell::default() }
+        Stock { ledger: Mutex::new(Ledger::OnDemand), turns: Mutex::new(None), made: RwLock::default() }
     }
 }
 
 impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
+    fn lock_ledger(&self) -> MutexGuard<'_, Ledger<K>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_turns(&self) -> MutexGuard<'_, Option<Turns<K>>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change_made(&self) -> RwLockWriteGuard<'_, BTreeMap<K, Material<V, B>>> {
+        self.made.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Records draws from here on, without making correlations.
     pub fn record(&self) {
-        self.turns.take();
-        *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
+        *self.lock_turns() = None;
+        *self.lock_ledger() = Ledger::Recording(Demand::default());
     }
 
     /// Returns the recorded demand.
     pub fn take_demand(&self) -> Demand<K> {
-        self.ledger.borrow_mut().take_demand()
+        self.lock_ledger().take_demand()
     }
 
     /// Serves draws from here on from correlations that were made for this demand.
     pub fn fill(&self, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
-        self.turns.take();
-        *self.made.borrow_mut() = made;
-        *self.ledger.borrow_mut() = Ledger::Stocked(demand);
+        *self.lock_turns() = None;
+        *self.change_made() = made;
+        *self.lock_ledger() = Ledger::Stocked(demand);
     }
 
     /// Discards all correlations; later draws are made where they are drawn.
     pub fn clear(&self) {
-        *self.ledger.borrow_mut() = Ledger::OnDemand;
-        self.turns.take();
-        self.made.borrow_mut().clear();
+        *self.lock_ledger() = Ledger::OnDemand;
+        *self.lock_turns() = None;
+        self.change_made().clear();
     }
 
     /// Takes the correlations that were made, for a caller that has to overwrite them.
     pub fn take_made(&self) -> BTreeMap<K, Material<V, B>> {
-        std::mem::take(&mut *self.made.borrow_mut())
+        std::mem::take(&mut *self.change_made())
     }
 
     /// Makes correlations while the program runs from here on, turn by turn.
     pub fn make_in_turns(&self, turns: VecDeque<Demand<K>>) {
         self.clear();
-        self.turns.replace(Some(Turns::new(turns)));
+        *self.lock_turns() = Some(Turns::new(turns));
     }
 
     /// Returns the assignment of correlations to draws.
-    pub fn ledger(&self) -> Ref<'_, Ledger<K>> {
-        self.ledger.borrow()
+    pub fn ledger(&self) -> impl Deref<Target = Ledger<K>> + '_ {
+        self.lock_ledger()
     }
 
     /// Serves a draw of correlations that are held elsewhere.
@@ -223,13 +237,19 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     /// # Errors
     /// Those of [`Ledger::draw`].
     pub fn place(&self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
-        self.ledger.borrow_mut().draw(ctx, kind, len)
+        self.lock_ledger().draw(ctx, kind, len)
     }
 
     /// Returns the correlations that were made.
-    pub fn made(&self) -> Ref<'_, BTreeMap<K, Material<V, B>>> {
-        self.made.borrow()
+    pub fn made(&self) -> impl Deref<Target = BTreeMap<K, Material<V, B>>> + '_ {
+        self.made.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a draw in turns gets.
+enum InTurn<K, V, B> {
+    Taken(Option<Material<V, B>>),
+    Make(u64, BTreeMap<K, usize>),
 }
 
 /// A family that makes correlations. It defines the kinds and how to make each of them; the default bodies store them
@@ -358,7 +378,7 @@ pub trait Stocks: Sharing {
         len: usize,
     ) -> Result<Option<Material<Self::Vectors, Self::Matrices>>> {
         let stock = self.stock();
-        if stock.turns.borrow().is_none() || ctx.phase() == Phase::Offline {
+        if stock.lock_turns().is_none() || ctx.phase() == Phase::Offline {
             return Ok(None);
         }
         if ctx.members.is_some() || ctx.is_alone() {
@@ -366,21 +386,24 @@ pub trait Stocks: Sharing {
         }
         let at = (ctx.lane(), ctx.next_use());
         loop {
-            let turn = poll_fn(|context| match &mut *stock.turns.borrow_mut() {
-                Some(turns) => turns.poll(at, (kind, len), context.waker()),
+            let turn = poll_fn(|context| match &mut *stock.lock_turns() {
+                Some(turns) => turns.poll(at, (kind, len), context.waker()).map_ok(|turn| match turn {
+                    Turn::Take(range) => {
+                        let made = stock.made();
+                        InTurn::Taken(made.get(kind).map(|material| material.slice(&self.layout(kind), range)))
+                    }
+                    Turn::Make(number, totals) => InTurn::Make(number, totals),
+                }),
                 None => Poll::Ready(Err(Error::Exhausted { wanted: len, left: 0 })),
             });
             match turn.await? {
-                Turn::Take(range) => {
-                    let made = stock.made();
-                    let material = made.get(kind).ok_or(Error::Exhausted { wanted: len, left: 0 })?;
-                    return Ok(Some(material.slice(&self.layout(kind), range)));
-                }
-                Turn::Make(number, totals) => {
-                    stock.made.take();
+                InTurn::Taken(Some(material)) => return Ok(Some(material)),
+                InTurn::Taken(None) => return Err(Error::Exhausted { wanted: len, left: 0 }),
+                InTurn::Make(number, totals) => {
+                    drop(stock.take_made());
                     let made = ctx.making(Box::pin(self.make_kinds(&ctx.offline_aside(number), &totals))).await?;
-                    stock.made.replace(made);
-                    if let Some(turns) = &mut *stock.turns.borrow_mut() {
+                    *stock.change_made() = made;
+                    if let Some(turns) = &mut *stock.lock_turns() {
                         turns.made();
                     }
                 }

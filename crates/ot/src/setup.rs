@@ -1,10 +1,8 @@
 //! The start of a session between two parties, in both directions at once: the three rounds of [`Roots`]. Each party
 //! sends 34 + 128 (32 + 64) bytes and its trees' message.
 
-use std::cell::Cell;
-
 use quorate_crypto::{Prg, Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Misuse, Result};
+use quorate_engine::{Ctx, Held, Misuse, Result};
 use zeroize::Zeroizing;
 
 use crate::error::NO_RANDOMNESS;
@@ -26,7 +24,7 @@ pub struct Ot {
     /// This party's own coins.
     pub(crate) private: Seed,
     /// The number of chunks of long rows that are under way at a time.
-    pub(crate) window: Cell<usize>,
+    pub(crate) window: Held<usize>,
 }
 
 /// Draws a Delta of random bits, with bit 0 set.
@@ -90,7 +88,7 @@ impl Ot {
             sending: Tccr::new(&SessionId::from_bytes(roots.outward)),
             receiving: Tccr::new(&SessionId::from_bytes(roots.inward)),
             private: own.derive("quorate/ot/private", &roots.session),
-            window: Cell::new(window_of(0)),
+            window: Held::new(window_of(0)),
         })
     }
 
@@ -105,7 +103,7 @@ impl Ot {
             sending: hash(),
             receiving: hash(),
             private: Seed::from_bytes([0; 32]),
-            window: Cell::new(window_of(0)),
+            window: Held::new(window_of(0)),
         }
     }
 

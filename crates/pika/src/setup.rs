@@ -11,10 +11,8 @@
 //!
 //! Every use has a stream of its own, named by (run, lane, use).
 
-use std::cell::Cell;
-
 use quorate_crypto::{Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_engine::{Ctx, Error, Held, Misuse, Result};
 use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
@@ -36,7 +34,7 @@ pub struct Pika {
     /// By party, coins that it and this party know; this party's own coins are at its own place.
     pub(crate) coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
-    pub(crate) comparisons: Cell<Comparisons>,
+    pub(crate) comparisons: Held<Comparisons>,
     /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
     pub(crate) session: SessionId,

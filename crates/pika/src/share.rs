@@ -1,10 +1,9 @@
 //! A party's share of a value, and what parties keep of a value that stays a factor of many products (`kept_factor`).
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_engine::{Error, Result};
+use quorate_engine::{Error, Held, Result};
 use quorate_ring::{Ring, Vector};
 use zeroize::ZeroizeOnDrop;
 
@@ -33,22 +32,22 @@ impl Factor {
 
 /// The masks of all factors, at party 2.
 #[derive(Default)]
-pub(crate) struct Masks(pub(crate) RefCell<BTreeMap<u32, Arc<Share<Vector>>>>);
+pub(crate) struct Masks(pub(crate) Held<BTreeMap<u32, Arc<Share<Vector>>>>);
 
 const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
 
 impl Masks {
     /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
     pub fn keep(&self, name: u32, mask: Share<Vector>) {
-        self.0.borrow_mut().insert(name, Arc::new(mask));
+        self.0.lock().insert(name, Arc::new(mask));
     }
 
     pub fn of(&self, name: u32) -> Result<Arc<Share<Vector>>> {
-        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
+        self.0.lock().get(&name).cloned().ok_or(NO_MASK)
     }
 
     /// Forgets the masks of values that no longer exist.
     pub fn forget(&self) {
-        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
+        self.0.lock().retain(|_, mask| Arc::strong_count(mask) > 1);
     }
 }

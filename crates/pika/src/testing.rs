@@ -50,7 +50,7 @@ impl Pika {
 
     /// Returns the names of the masks of factors that exist.
     pub fn insecure_masks(&self) -> Vec<u32> {
-        self.masks.0.borrow().keys().copied().collect()
+        self.masks.0.lock().keys().copied().collect()
     }
 }
 

@@ -137,6 +137,17 @@ mod tests {
         }
     }
 
+    /// Workers of a party share its end of a family, and hand each other shares.
+    #[test]
+    fn families_and_their_shares_may_be_shared_by_threads() {
+        fn is_shared<F: Family<A: Send + Sync, B: Send + Sync> + Send + Sync>() {}
+        is_shared::<Rss>();
+        is_shared::<Aby>();
+        is_shared::<Spdz2k>();
+        is_shared::<Pika>();
+        is_shared::<PikaMalicious>();
+    }
+
     #[test]
     fn every_family_can_be_told_from_the_others_and_chosen() {
         let names: BTreeSet<&str> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();

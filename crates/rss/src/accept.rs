@@ -35,7 +35,7 @@ impl Rss {
         }
         let mut number = [0; NUMBER_BYTES];
         number.copy_from_slice(&header[16..]);
-        self.accepted.borrow().check(&number, MOST_ACCEPTED)?;
+        self.accepted.lock().check(&number, MOST_ACCEPTED)?;
         let special = maps.index(special(parties));
         let seeds = maps.held.len() - usize::from(special.is_some());
         let (seeds, rest) = body.split_at(seeds * SEED_BYTES);
@@ -49,7 +49,7 @@ impl Rss {
             };
             shares.push(share);
         }
-        self.accepted.borrow_mut().add(number, MOST_ACCEPTED)?;
+        self.accepted.lock().add(number, MOST_ACCEPTED)?;
         Ok(Shared::new((ring, len), shares))
     }
 }

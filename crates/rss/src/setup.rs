@@ -4,10 +4,8 @@
 //! each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
 //! it is the first holder.
 
-use std::cell::{Cell, RefCell};
-
 use quorate_crypto::{Prg, Seed, SessionId};
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
@@ -26,9 +24,9 @@ pub struct Rss {
     /// Coins that all parties know; they must not be used as masks.
     pub(crate) public: Seed,
     /// The numbers of clients' packets that were accepted.
-    pub(crate) accepted: RefCell<Accepted>,
+    pub(crate) accepted: Held<Accepted>,
     pub(crate) stock: Stock,
-    pub(crate) forms: Cell<Forms>,
+    pub(crate) forms: Held<Forms>,
     session: SessionId,
 }
 
@@ -86,9 +84,9 @@ impl Rss {
             seeds: Vec::new(),
             private: Seed::from_bytes([0; SEED_BYTES]),
             public: public_seed(&session),
-            accepted: RefCell::default(),
+            accepted: Held::default(),
             stock: Stock::default(),
-            forms: Cell::default(),
+            forms: Held::default(),
             session,
         })
     }

@@ -6,13 +6,12 @@
 //! A larger batch takes smaller buckets. So the ANDs that all of a program's correlations take, and the program's own
 //! ANDs, are made together, in batches that are as large as allowed. Kinds draw from a batch until it is used up.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use quorate_authenticated::bits::TaggedBits;
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::{SharedBits, Tagged};
-use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
+use quorate_engine::{Ctx, Error, Held, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
 use quorate_ring::meter::deferred;
 
@@ -58,7 +57,7 @@ impl Ahead {
 }
 
 /// Forgets the batch when it is dropped, however the work ends.
-struct Forgotten<'a>(&'a RefCell<Ahead>);
+struct Forgotten<'a>(&'a Held<Ahead>);
 
 impl Drop for Forgotten<'_> {
     fn drop(&mut self) {
@@ -70,7 +69,7 @@ impl Drop for Forgotten<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct BitTriples<'m> {
     pub maker: Maker<'m>,
-    pub ahead: &'m RefCell<Ahead>,
+    pub ahead: &'m Held<Ahead>,
 }
 
 impl BitTriples<'_> {
@@ -85,10 +84,10 @@ impl BitTriples<'_> {
             let batch = async |range: Range<usize>| some_ands(self.maker, ctx, range.len()).await;
             let made = ctx.in_turn(len, MOST, batch).await?;
             let counted = made.all().first().map(|first| first.each_ref().map(|part| SharedBits::macs(part.clone())));
-            self.ahead.borrow_mut().counted = counted;
+            self.ahead.lock().counted = counted;
         }
         let done = work().await?;
-        if self.ahead.borrow().used == len * ctx.counted_times() { Ok(done) } else { Err(MISCOUNTED) }
+        if self.ahead.lock().used == len * ctx.counted_times() { Ok(done) } else { Err(MISCOUNTED) }
     }
 
     /// Makes x, y, and x AND y, in the form of the session's bits.
@@ -99,7 +98,7 @@ impl BitTriples<'_> {
         }
         let (mut parts, mut missing) = (Vec::new(), len);
         while missing > 0 {
-            let next = self.ahead.borrow_mut().next(missing, ctx.counted_times());
+            let next = self.ahead.lock().next(missing, ctx.counted_times());
             match next {
                 Some(part) => {
                     missing -= part[0].shape().1;
@@ -119,9 +118,9 @@ impl BitTriples<'_> {
 
     /// Makes the next batch: for all triples that are still to come, and at least those that are wanted now.
     async fn make_ahead(&self, ctx: &Ctx, wanted: usize) -> Result<()> {
-        let count = self.ahead.borrow().left.max(wanted).min(MOST);
+        let count = self.ahead.lock().left.max(wanted).min(MOST);
         let mut counted = None;
-        if let Some(all) = &self.ahead.borrow().counted {
+        if let Some(all) = &self.ahead.lock().counted {
             let _not_charged = deferred(|| {
                 counted =
                     Some(all.each_ref().map(|part| part.linear(&LinearBits::Lanes(0..count.min(part.shape().1)))));
@@ -131,7 +130,7 @@ impl BitTriples<'_> {
             Some(batch) => batch,
             None => some_ands(self.maker, ctx, count).await?.map(SharedBits::macs),
         };
-        let mut ahead = self.ahead.borrow_mut();
+        let mut ahead = self.ahead.lock();
         (ahead.batch, ahead.from, ahead.left) = (Some(batch), 0, ahead.left.saturating_sub(count));
         Ok(())
     }
@@ -199,7 +198,7 @@ mod tests {
                     Ok(())
                 };
                 let done = triples.with_ahead(ctx, counted, draw).await;
-                assert!(ahead.borrow().batch.is_none() && ahead.borrow().left == 0);
+                assert!(ahead.lock().batch.is_none() && ahead.lock().left == 0);
                 Ok(done)
             };
             let (done, costs) = dry::together(&[0; 2], Phase::Offline, make).unwrap().remove(0);

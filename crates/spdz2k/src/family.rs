@@ -172,7 +172,7 @@ impl Footprint for Spdz2k {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use quorate_engine::{Error, Phase, dry};
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn transfers_under_keys_of_no_use_are_dropped() {
         let mut s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
-        let held = Rc::downgrade(&s.protocols);
+        let held = Arc::downgrade(&s.protocols);
         let make = async |s: &Spdz2k, ctx: &Ctx| s.make(ctx, &Kind::BitTriple, 1).await.map(drop);
         dry::run(0, 2, Phase::Offline, async |ctx| make(&s, ctx).await).unwrap();
         s.wipe();

@@ -17,11 +17,10 @@
 //!
 //! Batches are made one after the other. This bounds memory, and no two checks are under way at once.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_authenticated::{Authenticated, Dims, Kind, Material, SharedBits, Source, Tagged};
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_gadgets::here::Local;
 use quorate_ring::Ring;
 
@@ -38,18 +37,18 @@ use crate::random_bits;
 /// The protocols that make correlations among all parties, at one party.
 pub struct Protocols {
     pub(crate) transfers: Transfers,
-    pub(crate) ahead: RefCell<Ahead>,
+    pub(crate) ahead: Held<Ahead>,
 }
 
 impl Protocols {
     /// Returns the protocols over these transfers.
-    pub fn new(transfers: Transfers) -> Rc<Protocols> {
-        Rc::new(Protocols { transfers, ahead: RefCell::default() })
+    pub fn new(transfers: Transfers) -> Arc<Protocols> {
+        Arc::new(Protocols { transfers, ahead: Held::default() })
     }
 }
 
 /// [`Protocols`], as the source of one party.
-pub(crate) struct All(pub Rc<Protocols>);
+pub(crate) struct All(pub Arc<Protocols>);
 
 impl Source for All {
     fn make_all<'a>(

@@ -1,6 +1,6 @@
 //! A party: it computes on authenticated shares, and makes its correlations together with all others.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_adversary::Adversary;
 use quorate_authenticated::Authenticated;
@@ -16,7 +16,7 @@ use crate::params::Params;
 /// One party of the protocol.
 pub struct Spdz2k {
     pub(crate) online: Authenticated,
-    pub(crate) protocols: Rc<Protocols>,
+    pub(crate) protocols: Arc<Protocols>,
 }
 
 impl Spdz2k {

@@ -11,13 +11,12 @@
 //! keeps them until it uses them. Online the garbler sends a label for each bit that enters, and has nothing to do for
 //! a circuit.
 
-use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use quorate_additive::stock::MISSING;
 use quorate_circuits::Program;
 use quorate_crypto::Tccr;
-use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Ledger, Phase, Result};
+use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Held, Ledger, Phase, Result};
 use quorate_gadgets::Labels as _;
 use quorate_garble::{
     Evaluator, Garbler, LABEL_BYTES, Labels, TABLE_BYTES, charge_evaluating, charge_garbling, table_bytes,
@@ -45,18 +44,18 @@ pub enum Garbling {
 /// The state of circuits that are garbled ahead.
 #[derive(Default)]
 pub(crate) struct Garbled {
-    pub garbling: Cell<Garbling>,
+    pub garbling: Held<Garbling>,
     /// The tables one after the other, at their places in the demand.
-    tables: RefCell<Vec<u8>>,
+    tables: Held<Vec<u8>>,
     /// The number of tables that the garbler has made.
-    made: Cell<usize>,
+    made: Held<usize>,
     /// The work of garbling the circuits of a dry run, which belongs to its offline phase.
-    work: Cell<Effort>,
+    work: Held<Effort>,
 }
 
 impl Garbled {
     pub fn clear(&self) {
-        *self.tables.borrow_mut() = Vec::new();
+        *self.tables.lock() = Vec::new();
         self.made.set(0);
         self.work.set(Effort::default());
     }
@@ -114,7 +113,7 @@ impl Aby {
             meter::fresh(tables * TABLE_BYTES);
             meter::charge_all(&self.garbled.work.take());
         } else {
-            *self.garbled.tables.borrow_mut() = vec![0; tables * TABLE_BYTES];
+            *self.garbled.tables.lock() = vec![0; tables * TABLE_BYTES];
         }
         if self.me == GARBLER && !ctx.is_dry() {
             made = Some(ctx.alone(Phase::Online, online)?);
@@ -137,13 +136,13 @@ impl Aby {
             for length in messages((range.len() * TABLE_BYTES) as u64) {
                 let part = at..at + length;
                 if self.me == GARBLER {
-                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.tables.borrow()[part]);
+                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.tables.lock()[part]);
                     ctx.send_bytes(EVALUATOR, length, write).await?;
                 } else {
                     let received = ctx.receive_bytes(GARBLER, length).await?;
                     match ctx.is_dry() {
                         true => meter::stream(length),
-                        false => self.garbled.tables.borrow_mut()[part].copy_from_slice(&received),
+                        false => self.garbled.tables.lock()[part].copy_from_slice(&received),
                     }
                 }
                 at += length;
@@ -190,7 +189,7 @@ impl Aby {
     }
 
     fn evaluate(&self, program: &Program, hash: &Tccr, active: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
-        let all = self.garbled.tables.borrow();
+        let all = self.garbled.tables.lock();
         let bytes = all.get(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
         let mut evaluator = Evaluator::new(program, hash, 0, active).map_err(unlike)?;
         evaluator.evaluate(bytes).map_err(unlike)?;
@@ -199,7 +198,7 @@ impl Aby {
 
     /// Makes the tables of a circuit, at the places from which they will be drawn.
     fn garble_at(&self, program: &Program, hash: &Tccr, zero: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
-        let mut all = self.garbled.tables.borrow_mut();
+        let mut all = self.garbled.tables.lock();
         let bytes = all.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
         let mut garbler = Garbler::new(program, hash, &self.delta()?, 0, zero).map_err(unlike)?;
         garbler.garble(bytes);
@@ -232,7 +231,7 @@ mod tests {
         let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         match aby.me {
             GARBLER => aby.stock.made()[&Kind::EntryLabel].vectors[0].to_u128s(),
-            _ => aby.garbled.tables.borrow().chunks_exact(16).map(block).collect(),
+            _ => aby.garbled.tables.lock().chunks_exact(16).map(block).collect(),
         }
     }
 
@@ -282,7 +281,7 @@ mod tests {
             for tries in 0..MOST {
                 let done = attempt(&mut party, (&aby, &demand), tries < BROKEN_OFF, &mut blocks);
                 aby.forget();
-                assert!(aby.stock.made().is_empty() && aby.garbled.tables.borrow().is_empty());
+                assert!(aby.stock.made().is_empty() && aby.garbled.tables.lock().is_empty());
                 match done {
                     Ok(opened) => return (opened, blocks),
                     Err(error) => assert!(!error.is_final(), "{error}"),

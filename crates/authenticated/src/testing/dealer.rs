@@ -33,7 +33,7 @@ struct Dealer {
 }
 
 /// What matrix triples take where sessions have them, as [`Source::bytes_of_matrices`] says.
-pub type MatrixBytes = Box<dyn Fn(Ring, Dims) -> [usize; 2]>;
+pub type MatrixBytes = Box<dyn Fn(Ring, Dims) -> [usize; 2] + Send + Sync>;
 
 impl Source for Dealer {
     fn make_all<'a>(

@@ -1,6 +1,6 @@
 //! What users see of the malicious form, and what sessions need of it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_authenticated::{Authenticated, Kind, Params};
 use quorate_crypto::Seed;
@@ -91,7 +91,7 @@ impl Revokes for PikaMalicious {
     fn wipe(&mut self) {
         self.online.wipe();
         if self.online.is_over() {
-            self.third = Rc::new(self.third.without_secrets());
+            self.third = Arc::new(self.third.without_secrets());
         }
     }
 }

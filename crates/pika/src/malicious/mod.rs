@@ -32,7 +32,7 @@ mod lookup;
 mod summands;
 mod transcript;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_adversary::DealerAdversary;
 use quorate_authenticated::{Authenticated, Kind, Material, Params, Seat, Source};
@@ -46,7 +46,7 @@ use crate::setup::{DEALER, Pika};
 /// One party's end of the malicious form.
 pub struct PikaMalicious {
     pub(crate) online: Authenticated,
-    pub(crate) third: Rc<Third>,
+    pub(crate) third: Arc<Third>,
 }
 
 /// A party in the dealing: its seeds of pairs, and at P2 all keys.
@@ -76,7 +76,7 @@ pub(crate) struct OwnKeys {
 }
 
 /// The dealing at one party, as the source of its correlations.
-struct Dealer(Rc<Third>);
+struct Dealer(Arc<Third>);
 
 impl Source for Dealer {
     fn make_all<'a>(
@@ -133,7 +133,7 @@ impl PikaMalicious {
             keys: seed(DEALER),
             private: pairs.own_coins().derive("quorate/pika/malicious/private", b""),
         };
-        let third = Rc::new(Third::new(pairs, params, keys));
+        let third = Arc::new(Third::new(pairs, params, keys));
         Ok(PikaMalicious { online: Authenticated::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     fn keys_and_seeds_that_are_of_no_use_are_dropped() {
         for me in 0..3 {
             let mut s = PikaMalicious::new_dry(3, me, Params::default()).unwrap();
-            let held = Rc::downgrade(&s.third);
+            let held = Arc::downgrade(&s.third);
             let make = async |s: &PikaMalicious, ctx: &Ctx| s.make(ctx, &Kind::BitTriple, 1).await.map(drop);
             dry::run(me, 3, Phase::Offline, async |ctx| make(&s, ctx).await).unwrap();
             s.wipe();

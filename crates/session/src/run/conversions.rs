@@ -22,7 +22,7 @@ const PIECES_OF_A_CONVERSION: usize = 600;
 pub(crate) struct Conversions<S: Computes>(BTreeMap<(NodeId, Domain), Conversion<S>>);
 
 /// The step that makes a conversion, and the slot for its result.
-type Conversion<S> = (NodeId, Slot<Value<S>>);
+type Conversion<S> = (NodeId, Slot<Rc<Value<S>>>);
 
 impl<S: Computes> Conversions<S> {
     /// Lists every value that some step may need in a sharing; the first such step in the program's order makes the
