@@ -1,6 +1,5 @@
 //! Rounds merge by themselves, whatever the timing, and cost what a dry run predicts.
 
-use std::rc::Rc;
 
 use crate::common::{RING, announce, chain, own, pass, sum};
 use quorate_engine::{Chunks, Costs, Ctx, Phase, Result, Slot, dry, testing};
@@ -54,13 +53,13 @@ fn data_flow_merges_rounds_whatever_the_order_of_the_nodes() {
         ctx.join_all(6, async |ctx, node| {
             let mut x = own(&ctx, 5);
             for &operand in OPERANDS[node] {
-                x.add_assign(&*slots[operand].get(&ctx).await);
+                x.add_assign(&slots[operand].get(&ctx).await);
             }
-            slots[node].set(&ctx, Rc::new(chain(&ctx, x, LENGTHS[node]).await?));
+            slots[node].set(&ctx, chain(&ctx, x, LENGTHS[node]).await?);
             Ok(())
         })
         .await?;
-        Ok((*slots[2].get(ctx).await).clone())
+        Ok(slots[2].get(ctx).await)
     }
     // The longest path is 3 -> 0 (4 + 2) or 3 -> 4 (4 + 2), then 2; node 5 alone takes 6.
     let first = check_costs(None, program);
