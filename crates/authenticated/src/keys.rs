@@ -272,3 +272,18 @@ impl Keys {
         (0..self.parties).filter(|&party| party != self.me).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_stays_over_when_other_work_ends_well() {
+        let seed = Seed::from_bytes([5; SEED_BYTES]);
+        let keys = Keys::alone((2, 0), Params::new(64, false).unwrap(), &seed, SessionId::from_bytes([6; 32]));
+        let running = Running { place: &keys.making, after: Work::Idle };
+        keys.making.set(Work::Over);
+        drop(running);
+        assert!(keys.is_over());
+    }
+}

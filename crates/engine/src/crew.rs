@@ -1,8 +1,8 @@
 //! The workers of a party: threads that run jobs beside the session's own thread.
 //!
-//! A *job* is the work of one lane. Whichever worker is idle takes the oldest job, makes its future, and polls it to its
-//! end: a future never moves between threads. The session's thread is a worker, too, and the only one that touches the
-//! links. The others hand it whole frames, in order; a lane lives on one worker, so its messages stay in order.
+//! A *job* is the work of one lane. Whichever worker is idle takes the oldest job, makes its future, and polls it to
+//! its end: a future never moves between threads. The session's thread is a worker, too, and the only one that touches
+//! the links. The others hand it whole frames, in order; a lane lives on one worker, so its messages stay in order.
 //!
 //! Lanes name everything that is drawn, so results, payload bytes and rounds do not depend on the number of workers,
 //! which each party chooses for itself.
@@ -23,10 +23,10 @@ use std::thread::{JoinHandle, Thread};
 use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
 
+use crate::bell::{Bell, Child};
 use crate::costs::Costs;
 use crate::depth::Depth;
 use crate::error::Error;
-use crate::fork::{Bell, Child};
 use crate::scheduler::Core;
 
 /// The future of a job. Its result goes to whoever waits for the job.

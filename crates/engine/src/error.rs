@@ -4,7 +4,6 @@
 use std::fmt;
 
 use crate::costs::Phase;
-use crate::lane_table::HasLeft;
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -423,12 +422,6 @@ impl Error {
             Error::Mismatch(Mismatch::Left { .. }) => true,
             _ => false,
         }
-    }
-}
-
-impl From<HasLeft> for Error {
-    fn from(HasLeft(peer): HasLeft) -> Error {
-        Error::Mismatch(Mismatch::Left { peer })
     }
 }
 

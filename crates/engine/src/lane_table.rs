@@ -14,7 +14,7 @@ use std::task::{Poll, Waker};
 use quorate_ring::memory::make_room;
 
 use crate::costs::Phase;
-use crate::error::{Error, Result, Step};
+use crate::error::{Error, Mismatch, Result, Step};
 use crate::lane::LaneId;
 use crate::patience::Patience;
 use crate::probe::LaneCount;
@@ -76,6 +76,12 @@ struct LaneState {
 /// A peer that has left, so that nothing more will come from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HasLeft(pub usize);
+
+impl From<HasLeft> for Error {
+    fn from(HasLeft(peer): HasLeft) -> Error {
+        Error::Mismatch(Mismatch::Left { peer })
+    }
+}
 
 impl LaneState {
     /// Returns the smallest number of chunks of this lane's stream that one of these peers has done, and that peer.

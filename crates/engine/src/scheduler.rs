@@ -15,7 +15,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
-use quorate_ring::memory::{guarded, with_room};
+use quorate_ring::memory::guarded;
 
 use crate::attempts::{Attempts, Greeted};
 use crate::confirm::Confirmed;
@@ -71,9 +71,9 @@ pub(crate) struct Core {
     pub sent: Arc<AtomicU64>,
     pub table: Arc<Table>,
     pub attempts: RefCell<Attempts>,
-    out: RefCell<Vec<Vec<u8>>>,
+    pub out: RefCell<Vec<Vec<u8>>>,
     /// Lanes that let others go first: they are woken when everything is flushed.
-    gave_way: RefCell<Vec<Waker>>,
+    pub gave_way: RefCell<Vec<Waker>>,
     /// Data of a run that this party has not begun yet, since its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     plans: Plans,
@@ -368,21 +368,6 @@ impl Core {
         }
     }
 
-    /// Sends what this worker's lanes have ready.
-    ///
-    /// # Errors
-    /// `Err` where lanes gave way; they go on now.
-    pub fn rest(&self) -> std::result::Result<(), ()> {
-        let gave_way = self.gave_way.take();
-        // A worker's frames go to the first one, which cannot fail.
-        let _ = self.flush();
-        if gave_way.is_empty() {
-            return Ok(());
-        }
-        gave_way.into_iter().for_each(Waker::wake);
-        Err(())
-    }
-
     /// Hands the costs of an ended job, and what it sent, to the first worker.
     pub fn hand_in(&self) -> Result<()> {
         self.flush()?;
@@ -500,53 +485,6 @@ impl Core {
         Ok(())
     }
 
-    /// Queues one message; `write` appends exactly `length` bytes.
-    pub fn post(
-        &self,
-        to: usize,
-        lane: LaneId,
-        depth: u32,
-        length: usize,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<()> {
-        const WRONG_LENGTH: Error = Error::bug("a message of another length than announced");
-        /// The length from which a few messages fill a frame: its room is then reserved at once, since growth would
-        /// copy it.
-        const LONG: usize = wire::FLUSH_BYTES / 16;
-        if length <= wire::PIECE_BYTES {
-            let mut out = self.out.borrow_mut();
-            let frame = self.open_frame(&mut out[to]);
-            if length >= LONG && frame.capacity() < wire::FLUSH_BYTES {
-                frame.reserve_exact(wire::FLUSH_BYTES + length);
-            }
-            wire::push_piece(frame, Tag::Last, lane, depth, length);
-            let start = frame.len();
-            write(frame);
-            if frame.len() - start != length {
-                frame.clear();
-                return Err(WRONG_LENGTH);
-            }
-            drop(out);
-            return self.flush_full(to);
-        }
-        let mut whole = with_room(length);
-        write(&mut whole);
-        if whole.len() != length {
-            return Err(WRONG_LENGTH);
-        }
-        let pieces = length.div_ceil(wire::PIECE_BYTES);
-        for (i, part) in whole.chunks(wire::PIECE_BYTES).enumerate() {
-            let mut out = self.out.borrow_mut();
-            let frame = self.open_frame(&mut out[to]);
-            let tag = if i + 1 == pieces { Tag::Last } else { Tag::More };
-            wire::push_piece(frame, tag, lane, depth, part.len());
-            frame.extend_from_slice(part);
-            drop(out);
-            self.flush_full(to)?;
-        }
-        Ok(())
-    }
-
     /// Announces this party's plan ahead of its first message to each peer, and compares it with the peers' plans.
     /// Peers receive it even if theirs differs.
     pub fn compare(&self, own: PlanHash) -> Result<()> {
@@ -579,61 +517,6 @@ impl Core {
         Ok(())
     }
 
-    /// Queues a piece without payload: credit, a stream's progress, or the end of a run.
-    pub fn post_control(&self, to: usize, tag: Tag, lane: LaneId, number: u32) {
-        let mut out = self.out.borrow_mut();
-        wire::push_piece(self.open_frame(&mut out[to]), tag, lane, number, 0);
-    }
-
-    fn open_frame<'a>(&self, frame: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
-        if frame.is_empty() {
-            *frame = wire::frame(FrameType::Data, self.run.get());
-        }
-        frame
-    }
-
-    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others continued and
-    /// the data was flushed. Forks continue with their lanes until none of them rings.
-    pub fn gives_way(&self, waker: &Waker) -> bool {
-        let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
-        if unsent {
-            self.gave_way.borrow_mut().push(waker.clone());
-        }
-        unsent
-    }
-
-    fn flush_full(&self, to: usize) -> Result<()> {
-        if self.out.borrow()[to].len() >= wire::FLUSH_BYTES { self.flush_one(to) } else { Ok(()) }
-    }
-
-    fn flush_one(&self, to: usize) -> Result<()> {
-        let frame = std::mem::take(&mut self.out.borrow_mut()[to]);
-        if frame.is_empty() { Ok(()) } else { self.send_frame(to, frame) }
-    }
-
-    /// Sends everything that is ready; at the first worker, also what the others handed to it.
-    pub fn flush(&self) -> Result<()> {
-        self.peers().try_for_each(|to| self.flush_one(to))?;
-        match self.crew() {
-            Some(crew) if self.links.is_some() => {
-                crew.take_outgoing().into_iter().try_for_each(|(to, frame)| self.send_frame(to, frame))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    pub fn send_frame(&self, to: usize, frame: Vec<u8>) -> Result<()> {
-        match (&self.links, self.crew()) {
-            _ if self.has_left(to) => Ok(()),
-            (Some(links), _) => links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e)),
-            (None, Some(crew)) => {
-                crew.send(to, frame);
-                Ok(())
-            }
-            (None, None) => Ok(()),
-        }
-    }
-
     /// Returns whether `peer` said goodbye; a party that still waits for it runs another program.
     pub fn has_left(&self, peer: usize) -> bool {
         self.table.has_left(peer)
@@ -660,7 +543,7 @@ impl Core {
         }
     }
 
-    fn link_error(&self, error: NetError) -> Error {
+    pub fn link_error(&self, error: NetError) -> Error {
         let Some(peer) = error.peer() else {
             if let Some(peer) = self.peers().find(|&peer| self.has_left(peer)) {
                 return Error::Mismatch(Mismatch::Left { peer });

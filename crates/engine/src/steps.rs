@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::task::Context;
 
+use crate::bell::{Bell, Child};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::{Result, Step};
-use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
 
 /// The steps under way, and the deepest point that finished steps have reached.

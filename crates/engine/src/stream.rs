@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::bell::{Bell, Child};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::Result;
-use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
 use crate::pace::Pace;
 

@@ -1,6 +1,5 @@
 //! Rounds merge by themselves, whatever the timing, and cost what a dry run predicts.
 
-
 use crate::common::{RING, announce, chain, own, pass, sum};
 use quorate_engine::{Chunks, Costs, Ctx, Phase, Result, Slot, dry, testing};
 use quorate_ring::Vector;
