@@ -3,55 +3,32 @@
 //! certificate, version or number is a specific error.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use super::callers::{Caller, Handshakes, WaitingRoom};
+use super::TcpConfig;
+use super::callers::{Caller, Guests, Handshakes, WaitingRoom};
 use super::channel::Channel;
+use super::draws::Backoff;
 use super::handshake::{Broken, Talk};
 use super::hello::{Hello, Nonce, VERSION, Verdict};
 use super::link::Established;
+use super::names::{call, numeric, resolve};
 use super::pinned::{PROTOCOL, Pinned};
-use super::{PartyConfig, TcpConfig};
-use crate::{Attempt, ConfigProblem, NetError, Place, Refusal};
+use crate::{Attempt, NetError, Place, Refusal};
 
 /// The interval at which the threads check for news.
 const TICK: Duration = Duration::from_millis(5);
-/// The pause between two calls to a peer that is not there yet.
-const REDIAL: Duration = Duration::from_millis(50);
-/// The time-out of one TCP connection.
-const DIAL: Duration = Duration::from_secs(1);
+/// The first and the longest pause between two calls to a peer that is not there yet.
+pub(crate) const REDIAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// The first and the longest pause between two look-ups of the names of peers, whose addresses have reserved places.
+const LOOK_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
-
-/// Opens the port on which the peers call.
-///
-/// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
-/// a name that does not resolve; [`NetError::Io`].
-pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
-    let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
-    let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
-        true => NetError::Interrupted,
-        false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
-        false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
-    })?;
-    let mut bound = TcpListener::bind(&resolved[..]);
-    if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
-        // Peers use an address that belongs to a router in front of this machine.
-        let port = resolved[0].port();
-        bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
-    }
-    bound.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => NetError::PortInUse { address: address.clone() },
-        _ => super::io_error("listening for peers", error),
-    })
-}
 
 /// Connects with every peer; element i is the connection to party i, none for this party.
 pub(crate) fn connect_all(
@@ -69,13 +46,20 @@ pub(crate) fn connect_all(
         nonce,
         deadline,
         stop: AtomicBool::new(false),
-        callers: Handshakes::default(),
+        callers: Handshakes::new()?,
+        guests: Guests::default(),
         claims: Mutex::new((0..config.parties.len()).map(|_| None).collect()),
     };
     thread::scope(|scope| {
         let meeting = &meeting;
-        let acceptor = news.clone();
-        scope.spawn(move || meeting.accept_all(scope, listener, &acceptor));
+        if config.me + 1 < config.parties.len() {
+            let acceptor = news.clone();
+            scope.spawn(|| meeting.look_up_guests());
+            scope.spawn(move || match meeting.accept_all(scope, listener, &acceptor) {
+                Ok(()) => {}
+                Err(error) => drop(acceptor.send(News::Failed(error))),
+            });
+        }
         for peer in 0..config.me {
             let news = news.clone();
             scope.spawn(move || meeting.dial(peer, &news));
@@ -103,6 +87,7 @@ struct Meeting<'a> {
     deadline: Instant,
     stop: AtomicBool,
     callers: Handshakes,
+    guests: Guests,
     /// The nonce and the connection of the caller that called as each party.
     claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
 }
@@ -167,8 +152,33 @@ impl Meeting<'_> {
 
     // --- the side that is called
 
-    fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, listener: &TcpListener, news: &Sender<News>) {
-        let (mut waiting, mut numbers) = (WaitingRoom::default(), 0..);
+    /// Looks up the addresses of the parties that call this one.
+    fn look_up_guests(&self) {
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        let Ok(mut backoff) = Backoff::new(LOOK_UP[0], LOOK_UP[1]) else { return };
+        let callers = || self.config.parties.iter().skip(self.config.me + 1);
+        while !stopped() {
+            let mut names = false;
+            for party in callers() {
+                names |= numeric(&party.address).is_none();
+                let found = resolve(&party.address, &stopped).unwrap_or_default();
+                self.guests.add(found.iter().map(SocketAddr::ip));
+            }
+            if !names {
+                return;
+            }
+            self.sleep(backoff.pause());
+        }
+    }
+
+    fn accept_all<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        listener: &TcpListener,
+        news: &Sender<News>,
+    ) -> Result<(), NetError> {
+        let keys = self.pinned.answer_keys();
+        let (mut waiting, mut numbers) = (WaitingRoom::new(&keys, &self.guests)?, 0..);
         while !self.stop.load(Ordering::Relaxed) {
             let (spoke, more) = waiting.admit(listener);
             for (caller, number) in spoke.into_iter().zip(&mut numbers) {
@@ -183,6 +193,7 @@ impl Meeting<'_> {
                 thread::sleep(TICK);
             }
         }
+        Ok(())
     }
 
     fn answer(&self, caller: Caller, number: u64, news: &Sender<News>) {
@@ -203,7 +214,7 @@ impl Meeting<'_> {
         number: u64,
     ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
-        let mut talk = Talk::begin(stream, self.pinned.accept()?, deadline, &self.stop)?;
+        let mut talk = Talk::answer(stream, self.pinned, deadline, &self.stop)?;
         let certified = self.certified(talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
@@ -274,8 +285,12 @@ impl Meeting<'_> {
         if numeric(&party.address).is_none() {
             let _ = news.send(News::Tried(peer, Attempt::Unresolved)); // until the resolver has answered
         }
+        let mut backoff = match Backoff::new(REDIAL[0], REDIAL[1]) {
+            Ok(backoff) => backoff,
+            Err(error) => return drop(news.send(News::Failed(error))),
+        };
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
-            let attempt = match call(party, &|| self.stop.load(Ordering::Relaxed)) {
+            let attempt = match call(&party.address, &|| self.stop.load(Ordering::Relaxed)) {
                 Ok(stream) => match self.meet_called(stream, peer) {
                     Ok(Ok((link, nonce))) => {
                         let _ = news.send(News::Connected(peer, Box::new(link), nonce));
@@ -292,7 +307,15 @@ impl Meeting<'_> {
                 Err(attempt) => attempt,
             };
             let _ = news.send(News::Tried(peer, attempt));
-            thread::sleep(REDIAL);
+            self.sleep(backoff.pause());
+        }
+    }
+
+    /// Sleeps for this long, or until this party stops to connect.
+    fn sleep(&self, pause: Duration) {
+        let end = self.deadline.min(Instant::now() + pause);
+        while !self.stop.load(Ordering::Relaxed) && Instant::now() < end {
+            thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
         }
     }
 
@@ -302,7 +325,7 @@ impl Meeting<'_> {
     }
 
     fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<(Established, Nonce), NetError>, Broken> {
-        let mut talk = Talk::begin(stream, self.pinned.dial(peer)?, self.deadline, &self.stop)?;
+        let mut talk = Talk::call(stream, self.pinned, peer, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
         let place = Place::at(&self.config.parties[peer].address);
@@ -338,56 +361,6 @@ impl Meeting<'_> {
     }
 }
 
-/// Makes one TCP connection to a party, trying each address of its name.
-fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Attempt> {
-    let addresses = resolve(&party.address, stopped).ok_or(Attempt::Unresolved)?;
-    let mut last = ErrorKind::NotFound;
-    for address in addresses.into_iter().take_while(|_| !stopped()) {
-        match TcpStream::connect_timeout(&address, DIAL) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error.kind(),
-        }
-    }
-    Err(Attempt::Dial(last))
-}
-
-/// Returns an address that is written in numbers.
-fn numeric(address: &str) -> Option<SocketAddr> {
-    address.parse().ok()
-}
-
-fn has_port(address: &str) -> bool {
-    address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
-}
-
-/// Returns the addresses of a name; `None` also if told to stop.
-fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
-    if let Some(numeric) = numeric(address) {
-        return Some(vec![numeric]);
-    }
-    let address = address.to_owned();
-    let ask = move || address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-    let addresses: Vec<SocketAddr> = in_background(ask, stopped)?;
-    (!addresses.is_empty()).then_some(addresses)
-}
-
-/// Returns the result of work that may take long and cannot be stopped, such as the system's resolver. When this party
-/// stops, the work is left to itself.
-fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-    stopped: &dyn Fn() -> bool,
-) -> Option<T> {
-    let (done, result) = mpsc::channel();
-    thread::Builder::new().name("quorate-dns".into()).spawn(move || done.send(work())).ok()?;
-    while !stopped() {
-        match result.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => {}
-            ended => return ended.ok(),
-        }
-    }
-    None
-}
-
 /// Returns whether the other side of an established connection has closed it.
 fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
     link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
@@ -405,17 +378,10 @@ fn is_open(stream: &TcpStream) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PartyConfig;
     use super::super::keygen;
     use super::super::keys::tests::scratch;
     use super::*;
-
-    #[test]
-    fn names_are_resolved_and_nonsense_is_not() {
-        let never = || false;
-        assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
-        assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
-        assert_eq!(resolve("no port", &never), None);
-    }
 
     /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version.
     fn hello_of_version(version: u32) -> (Hello, Result<(), NetError>) {
@@ -436,7 +402,7 @@ mod tests {
             let called = scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], deadline).map(drop));
             let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
-            let mut talk = Talk::begin(stream, caller.dial(0).unwrap(), deadline, &never).unwrap();
+            let mut talk = Talk::call(stream, &caller, 0, deadline, &never).unwrap();
             let (from, to, nonce) = (1, 0, [2; 16]);
             let hello = Hello { version, verdict: Verdict::Welcome, from, to, parties: 2, nonce };
             talk.say(&hello).unwrap();
@@ -459,13 +425,5 @@ mod tests {
             };
             assert!(met.as_ref().is_err_and(named), "{met:?}");
         }
-    }
-
-    #[test]
-    fn a_resolver_that_hangs_is_left_when_this_party_stops() {
-        let start = Instant::now();
-        let hangs = || thread::sleep(Duration::from_secs(30));
-        assert_eq!(in_background(hangs, &|| start.elapsed() > Duration::from_millis(50)), None);
-        assert!(start.elapsed() < Duration::from_secs(10));
     }
 }

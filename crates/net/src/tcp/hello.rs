@@ -1,7 +1,7 @@
 //! The first message inside a new connection, each way: its sender, its receiver, and the version.
 
 /// The version of this crate's wire format. A change of format raises it.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 

@@ -14,7 +14,9 @@
 //! |---|---|
 //! | `keys` | key and certificate files |
 //! | `pinned` | the accepted certificates |
-//! | `connect`, `callers`, `handshake`, `hello` | from addresses to connections |
+//! | `names`, `draws` | addresses of parties; random numbers and pauses |
+//! | `knock`, `callers` | what strangers can take up before they are known |
+//! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames` | bytes on the wire to frames and back, without I/O |
 //! | `link` | one connection |
 //! | `net`, `service` | the two threads that drive the links |
@@ -22,11 +24,14 @@
 pub(crate) mod callers;
 pub(crate) mod channel;
 mod connect;
+mod draws;
 pub(crate) mod frames;
 mod handshake;
 pub(crate) mod hello;
 pub(crate) mod keys;
+pub(crate) mod knock;
 mod link;
+mod names;
 mod net;
 pub(crate) mod pinned;
 mod service;

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::connect;
+use super::connect::connect_all;
 use super::frames::Item;
 use super::hello::Nonce;
 use super::link::Link;
+use super::names;
 use super::pinned::Pinned;
 use super::service::{self, Shared};
 use super::{TcpConfig, io_error};
@@ -56,7 +57,7 @@ impl TcpNet {
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        let listener = connect::listen(config)?;
+        let listener = names::listen(config)?;
         Self::join(config, &listener, &pinned)
     }
 
@@ -77,7 +78,7 @@ impl TcpNet {
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
-        let established = connect::connect_all(config, listener, pinned, nonce, deadline)?;
+        let established = connect_all(config, listener, pinned, nonce, deadline)?;
         let mut nonces = vec![nonce; config.parties.len()];
         let mut links = Vec::with_capacity(config.parties.len());
         for (peer, link) in established.into_iter().enumerate() {
