@@ -84,7 +84,7 @@ class Deployment:
         self.ports = free_ports(parties)
         self.running: list[Party] = []
         # On a busy machine a working party may be silent for two seconds.
-        self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0}
+        self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0, "reconnect_timeout_s": 3.0}
         self.addresses = [f"127.0.0.1:{port}" for port in self.ports]
         for party in range(parties):
             _quorate.keygen(str(folder), party)

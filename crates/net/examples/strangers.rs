@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -130,6 +131,7 @@ fn flood(to: SocketAddr, words: &str, rate: f64, keys: &Path) {
         .map(|party| CertificateDer::from_pem_file(keys.join(format!("party{party}.crt"))).expect("a certificate"))
         .collect();
     let end = Instant::now() + Duration::from_secs(15);
+    let calls = AtomicU64::new(0);
     let strangers = |number: usize| {
         let mut held = VecDeque::new();
         let start = Instant::now();
@@ -141,6 +143,7 @@ fn flood(to: SocketAddr, words: &str, rate: f64, keys: &Path) {
             }
             let [_, a, b, c] = ((called * THREADS + number) as u32 % (100 << 16)).to_be_bytes();
             let Some(mut stream) = call_from(Ipv4Addr::new(127, 1 + a, b, c.max(1)), to) else { continue };
+            calls.fetch_add(1, Ordering::Relaxed);
             match words {
                 "hello" => drop(stream.write_all(&hello)),
                 "echo" => drop(answer(&mut stream, &[], &hello)),
@@ -153,7 +156,12 @@ fn flood(to: SocketAddr, words: &str, rate: f64, keys: &Path) {
             }
         }
     };
-    thread::scope(|scope| (0..THREADS).for_each(|number| drop(scope.spawn(move || strangers(number)))));
+    thread::scope(|scope| {
+        let strangers = &strangers;
+        (0..THREADS).for_each(|number| drop(scope.spawn(move || strangers(number))));
+        thread::sleep(Duration::from_secs(1));
+        println!("(strangers called {} times in their first second)", calls.load(Ordering::Relaxed));
+    });
 }
 
 /// Answers a challenge as party 1, without its key.

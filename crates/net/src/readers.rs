@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::NetError;
 use crate::tcp::callers::is_whole;
 use crate::tcp::channel::Channel;
-use crate::tcp::frames::{Cutter, Item};
+use crate::tcp::frames::{Arrived, Cutter};
 use crate::tcp::hello::{HELLO_BYTES, Hello};
 use crate::tcp::keys::{Fingerprint, certificate, generate, private_key};
 use crate::tcp::pinned::Pinned;
@@ -22,9 +22,12 @@ pub fn hello(bytes: &[u8; HELLO_BYTES]) -> Option<[u8; HELLO_BYTES]> {
 /// length that a peer announced and that is above the limit, if it did.
 pub fn cut<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, Option<usize>) {
     let (mut cutter, mut written) = (Cutter::default(), Vec::new());
-    let mut write = |item: Item| {
-        written.extend_from_slice(&item.header());
-        written.extend_from_slice(item.body());
+    let mut write = |arrived: Arrived| match arrived {
+        Arrived::Item(item) => {
+            written.extend_from_slice(&item.header());
+            written.extend_from_slice(item.body());
+        }
+        Arrived::Signal(signal) => signal.write(&mut written),
     };
     let broken = pieces.into_iter().find_map(|piece| cutter.cut(piece, &mut write).err());
     (written, broken.map(|too_large| too_large.0))

@@ -218,6 +218,11 @@ impl<'a> WaitingRoom<'a> {
         Ok(WaitingRoom { callers: Vec::new(), keys, guests, draws: Draws::new()?, budgets })
     }
 
+    /// Returns whether no caller waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.callers.is_empty()
+    }
+
     /// Accepts callers. Returns those whose first message is there, and whether more may be calling.
     pub(crate) fn admit(&mut self, listener: &TcpListener) -> (Vec<Caller>, bool) {
         let mut came = 0;

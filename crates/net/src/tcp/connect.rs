@@ -15,7 +15,7 @@ use super::callers::{Caller, Guests, Handshakes, WaitingRoom};
 use super::channel::Channel;
 use super::draws::Backoff;
 use super::handshake::{Broken, Talk};
-use super::hello::{Hello, Nonce, VERSION, Verdict};
+use super::hello::{Hello, Nonce, Purpose, VERSION, Verdict};
 use super::link::Established;
 use super::names::{call, numeric, resolve};
 use super::pinned::{PROTOCOL, Pinned};
@@ -36,8 +36,9 @@ pub(crate) fn connect_all(
     listener: &TcpListener,
     pinned: &Pinned,
     nonce: Nonce,
+    guests: &Guests,
     deadline: Instant,
-) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+) -> Result<Vec<Option<Met>>, NetError> {
     listener.set_nonblocking(true).map_err(|error| super::io_error("listening for peers", error))?;
     let (news, arrivals) = mpsc::channel();
     let meeting = Meeting {
@@ -47,7 +48,7 @@ pub(crate) fn connect_all(
         deadline,
         stop: AtomicBool::new(false),
         callers: Handshakes::new()?,
-        guests: Guests::default(),
+        guests,
         claims: Mutex::new((0..config.parties.len()).map(|_| None).collect()),
     };
     thread::scope(|scope| {
@@ -71,9 +72,23 @@ pub(crate) fn connect_all(
     })
 }
 
+/// A peer that this party is connected with.
+pub(crate) struct Met {
+    pub(crate) link: Established,
+    pub(crate) nonce: Nonce,
+    /// Whether the peer continues links over other connections.
+    pub(crate) resumes: bool,
+}
+
+impl Met {
+    fn new(talk: Talk<'_>, theirs: &Hello) -> Result<Met, Broken> {
+        Ok(Met { link: talk.establish()?, nonce: theirs.nonce, resumes: theirs.purpose == Purpose::First })
+    }
+}
+
 /// The reports of the threads.
 enum News {
-    Connected(usize, Box<Established>, Nonce),
+    Connected(usize, Box<Met>),
     Tried(usize, Attempt),
     /// A caller was refused that may or may not be the missing peer.
     Refused(NetError),
@@ -87,16 +102,16 @@ struct Meeting<'a> {
     deadline: Instant,
     stop: AtomicBool,
     callers: Handshakes,
-    guests: Guests,
+    guests: &'a Guests,
     /// The nonce and the connection of the caller that called as each party.
     claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
 }
 
 impl Meeting<'_> {
-    fn collect(&self, arrivals: &mpsc::Receiver<News>) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+    fn collect(&self, arrivals: &mpsc::Receiver<News>) -> Result<Vec<Option<Met>>, NetError> {
         let (me, parties) = (self.config.me, self.config.parties.len());
         let started = Instant::now();
-        let mut links: Vec<Option<(Established, Nonce)>> = (0..parties).map(|_| None).collect();
+        let mut links: Vec<Option<Met>> = (0..parties).map(|_| None).collect();
         let mut last = vec![Attempt::NeverCalled; parties];
         let mut refused = None;
         let mut came = vec![false; parties];
@@ -118,9 +133,9 @@ impl Meeting<'_> {
                 return Err(NetError::Interrupted);
             }
             match arrivals.recv_timeout(TICK) {
-                Ok(News::Connected(peer, link, nonce)) => {
+                Ok(News::Connected(peer, met)) => {
                     came[peer] = true;
-                    links[peer] = Some((*link, nonce));
+                    links[peer] = Some(*met);
                 }
                 Ok(News::Tried(peer, attempt)) => last[peer] = attempt,
                 Ok(News::Refused(error)) => refused = Some(error),
@@ -146,7 +161,7 @@ impl Meeting<'_> {
         let place = Place::at(&self.config.parties[peer].address);
         match came.iter().position(|came| !came) {
             Some(missing) => NetError::LeftEarly { peer, place, missing },
-            None => NetError::Lost { peer, place },
+            None => NetError::Lost { peer, place, tried: Duration::ZERO },
         }
     }
 
@@ -178,7 +193,7 @@ impl Meeting<'_> {
         news: &Sender<News>,
     ) -> Result<(), NetError> {
         let keys = self.pinned.answer_keys();
-        let (mut waiting, mut numbers) = (WaitingRoom::new(&keys, &self.guests)?, 0..);
+        let (mut waiting, mut numbers) = (WaitingRoom::new(&keys, self.guests)?, 0..);
         while !self.stop.load(Ordering::Relaxed) {
             let (spoke, more) = waiting.admit(listener);
             for (caller, number) in spoke.into_iter().zip(&mut numbers) {
@@ -200,7 +215,7 @@ impl Meeting<'_> {
         let from = caller.from;
         let refusal = |why| NetError::Refused { peer: None, place: Place::at(&from.to_string()), why };
         let _ = match self.meet_caller(caller, number) {
-            Ok(Ok((peer, link, nonce))) => news.send(News::Connected(peer, Box::new(link), nonce)),
+            Ok(Ok((peer, met))) => news.send(News::Connected(peer, Box::new(met))),
             Ok(Err(error)) => news.send(News::Failed(error)),
             Err(Broken::RefusedByUs) => news.send(News::Refused(refusal(Refusal::ByUs))),
             Err(Broken::RefusedByPeer) => news.send(News::Refused(refusal(Refusal::ByPeer))),
@@ -212,12 +227,18 @@ impl Meeting<'_> {
         &self,
         Caller { stream, from, .. }: Caller,
         number: u64,
-    ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
+    ) -> Result<Result<(usize, Met), NetError>, Broken> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
         let mut talk = Talk::answer(stream, self.pinned, deadline, &self.stop)?;
-        let certified = self.certified(talk.channel())?;
+        let certified = certified(self.pinned, talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
+        if theirs.version == VERSION && theirs.purpose == Purpose::Resume {
+            // The caller had a link to an earlier process of this party.
+            talk.say(&self.hello(theirs.from, Verdict::NoLink))?;
+            talk.hang_up();
+            return Err(Broken::Stranger);
+        }
         let judged = self.judge(&theirs, certified, talk.stream(), from);
         let verdict = judged.as_ref().map_or_else(|(verdict, _)| *verdict, |()| Verdict::Welcome);
         talk.say(&self.hello(theirs.from, verdict))?;
@@ -230,16 +251,7 @@ impl Meeting<'_> {
             let place = Place::at(&self.config.parties[theirs.from].address);
             return Ok(Err(self.rejection(theirs.from, place, &answer)));
         }
-        Ok(Ok((theirs.from, talk.establish()?, theirs.nonce)))
-    }
-
-    /// Returns the party whose certificate the caller holds.
-    fn certified(&self, channel: &Channel) -> Result<usize, Broken> {
-        if channel.protocol() != Some(PROTOCOL) {
-            return Err(Broken::Stranger);
-        }
-        let party = channel.peer_certificate().and_then(|certificate| self.pinned.party_of(certificate));
-        party.ok_or(Broken::RefusedByUs)
+        Ok(Ok((theirs.from, Met::new(talk, &theirs)?)))
     }
 
     /// Checks a caller's claim to be a party.
@@ -292,8 +304,8 @@ impl Meeting<'_> {
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
             let attempt = match call(&party.address, &|| self.stop.load(Ordering::Relaxed)) {
                 Ok(stream) => match self.meet_called(stream, peer) {
-                    Ok(Ok((link, nonce))) => {
-                        let _ = news.send(News::Connected(peer, Box::new(link), nonce));
+                    Ok(Ok(met)) => {
+                        let _ = news.send(News::Connected(peer, Box::new(met)));
                         return;
                     }
                     Ok(Err(error)) => {
@@ -324,7 +336,7 @@ impl Meeting<'_> {
         let _ = news.send(News::Failed(NetError::Refused { peer: Some(peer), place, why }));
     }
 
-    fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<(Established, Nonce), NetError>, Broken> {
+    fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<Met, NetError>, Broken> {
         let mut talk = Talk::call(stream, self.pinned, peer, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
@@ -338,14 +350,15 @@ impl Meeting<'_> {
             return Ok(Err(NetError::Misconfigured { peer, place, what: "it has another number there" }));
         }
         talk.say(&self.hello(peer, Verdict::Welcome))?;
-        Ok(Ok((talk.establish()?, theirs.nonce)))
+        Ok(Ok(Met::new(talk, &theirs)?))
     }
 
     // --- both sides
 
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (from, parties) = (self.config.me, self.config.parties.len());
-        Hello { version: VERSION, verdict, from, to, parties, nonce: self.nonce }
+        let purpose = if self.config.reconnect_timeout.is_zero() { Purpose::Once } else { Purpose::First };
+        Hello { version: VERSION, verdict, purpose, from, to, parties, nonce: self.nonce }
     }
 
     /// Returns the peer's verdict on this party, as an error.
@@ -354,16 +367,25 @@ impl Meeting<'_> {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
             Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
             Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
-            Verdict::OtherNumbers | Verdict::Welcome => {
+            Verdict::OtherNumbers | Verdict::NoLink | Verdict::Welcome => {
                 NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
             }
         }
     }
 }
 
+/// Returns the party whose certificate the caller holds.
+pub(crate) fn certified(pinned: &Pinned, channel: &Channel) -> Result<usize, Broken> {
+    if channel.protocol() != Some(PROTOCOL) {
+        return Err(Broken::Stranger);
+    }
+    let party = channel.peer_certificate().and_then(|certificate| pinned.party_of(certificate));
+    party.ok_or(Broken::RefusedByUs)
+}
+
 /// Returns whether the other side of an established connection has closed it.
-fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
-    link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
+fn has_gone(met: &Option<Met>) -> bool {
+    met.as_ref().is_some_and(|met| !is_open(&met.link.stream))
 }
 
 /// Returns whether the other side still holds this connection. It is called while the connection is being set up: at
@@ -397,14 +419,16 @@ mod tests {
         let pinned = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
         let (caller, answering) = (pinned(1), pinned(0));
         std::fs::remove_dir_all(&dir).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let (deadline, guests) = (Instant::now() + Duration::from_secs(60), Guests::default());
         thread::scope(|scope| {
-            let called = scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], deadline).map(drop));
+            let called =
+                scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], &guests, deadline).map(drop));
             let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
             let mut talk = Talk::call(stream, &caller, 0, deadline, &never).unwrap();
             let (from, to, nonce) = (1, 0, [2; 16]);
-            let hello = Hello { version, verdict: Verdict::Welcome, from, to, parties: 2, nonce };
+            let purpose = Purpose::First;
+            let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce };
             talk.say(&hello).unwrap();
             let answer = talk.hear().unwrap();
             let _ = talk.say(&hello); // a refused party need not listen any more

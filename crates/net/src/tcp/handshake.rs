@@ -120,25 +120,36 @@ impl<'a> Talk<'a> {
     }
 
     pub(crate) fn say(&mut self, hello: &Hello) -> Result<(), Broken> {
-        let mut sealed = Vec::new();
-        self.channel.seal(&hello.encode(), &mut sealed)?;
-        self.write(&sealed)
+        self.say_bytes(&hello.encode())
     }
 
     pub(crate) fn hear(&mut self) -> Result<Hello, Broken> {
-        while self.plain.len() < HELLO_BYTES {
+        Hello::decode(&self.hear_bytes::<HELLO_BYTES>()?).ok_or(Broken::Stranger)
+    }
+
+    /// Sends bytes inside TLS.
+    pub(crate) fn say_bytes(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut sealed = Vec::new();
+        self.channel.seal(bytes, &mut sealed)?;
+        self.write(&sealed)
+    }
+
+    /// Returns the next bytes inside TLS.
+    pub(crate) fn hear_bytes<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Broken> {
+        while self.plain.len() < BYTES {
             self.fill()?;
         }
-        let mut bytes = [0; HELLO_BYTES];
-        bytes.copy_from_slice(&self.plain[..HELLO_BYTES]);
-        self.plain.drain(..HELLO_BYTES);
-        Hello::decode(&bytes).ok_or(Broken::Stranger)
+        let mut bytes = [0; BYTES];
+        bytes.copy_from_slice(&self.plain[..BYTES]);
+        self.plain.drain(..BYTES);
+        Ok(bytes)
     }
 
     /// Ends the handshake: from now on no thread waits for this socket.
     pub(crate) fn establish(self) -> Result<Established, Broken> {
         self.stream.set_nonblocking(true).map_err(|_| Broken::Closed)?;
         Ok(Established {
+            exported: self.channel.exported().ok_or(Broken::Stranger)?,
             stream: self.stream,
             channel: self.channel,
             opened: self.plain,

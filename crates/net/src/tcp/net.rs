@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::connect::connect_all;
+use super::callers::Guests;
+use super::connect::{Met, connect_all};
 use super::frames::Item;
 use super::hello::Nonce;
 use super::link::Link;
 use super::names;
 use super::pinned::Pinned;
+use super::resume::{Listening, Resumer};
 use super::service::{self, Shared};
 use super::{TcpConfig, io_error};
 use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
@@ -34,6 +36,7 @@ pub struct TcpNet {
     events: Events,
     interrupt: Interrupt,
     service: Option<JoinHandle<()>>,
+    listening: Option<Listening>,
     /// The failures that `recv` has reported.
     reported: Vec<Option<NetError>>,
     /// The party whose inbox is read first, in turn.
@@ -58,7 +61,7 @@ impl TcpNet {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
         let listener = names::listen(config)?;
-        Self::join(config, &listener, &pinned)
+        Self::join(config, listener, pinned)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -69,23 +72,24 @@ impl TcpNet {
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        Self::join(config, &listener, &pinned)
+        Self::join(config, listener, pinned)
     }
 
-    fn join(config: &TcpConfig, listener: &TcpListener, pinned: &Pinned) -> Result<Self, NetError> {
+    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned) -> Result<Self, NetError> {
         let deadline = Instant::now() + config.connect_timeout;
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
-        let established = connect_all(config, listener, pinned, nonce, deadline)?;
-        let mut nonces = vec![nonce; config.parties.len()];
-        let mut links = Vec::with_capacity(config.parties.len());
-        for (peer, link) in established.into_iter().enumerate() {
+        let guests = Guests::default();
+        let met = connect_all(config, &listener, &pinned, nonce, &guests, deadline)?;
+        let (mut nonces, mut links, mut resumes) = (vec![nonce; met.len()], Vec::new(), vec![false; met.len()]);
+        for (peer, met) in met.into_iter().enumerate() {
             let place = Place::at(&config.parties[peer].address);
-            links.push(match link {
-                Some((link, theirs)) => {
-                    nonces[peer] = theirs;
+            links.push(match met {
+                Some(Met { link, nonce, resumes: theirs }) => {
+                    guests.add(link.stream.peer_addr().ok().map(|address| address.ip()));
+                    (nonces[peer], resumes[peer]) = (nonce, theirs && !config.reconnect_timeout.is_zero());
                     Some(Link::new(peer, place, link).map_err(|error| io_error("setting up a connection", error))?)
                 }
                 None => None,
@@ -93,7 +97,21 @@ impl TcpNet {
         }
         let mut net = Self::assemble(config, links, nonces)?;
         net.wait_for_all(config, deadline)?;
-        net.service = Some(service::start(&net.shared)?);
+        let resumer = match resumes.contains(&true) {
+            true => {
+                let (nonces, shared) = (net.nonces.clone(), Arc::clone(&net.shared));
+                Some(Arc::new(Resumer::new(config.clone(), pinned, nonces, guests, shared)?))
+            }
+            false => None,
+        };
+        net.service = Some(service::start(&net.shared, resumer.clone())?);
+        // Also the party that dials all others listens: they look whether it is still there.
+        if let Some(resumer) = resumer {
+            net.listening = Some(resumer.listen(listener)?);
+        }
+        for (_, mut link) in net.shared.links().filter(|(peer, _)| resumes[*peer]) {
+            link.be_patient(config.reconnect_timeout);
+        }
         Ok(net)
     }
 
@@ -106,7 +124,9 @@ impl TcpNet {
                 poll.registry().register(socket, Token(peer), interest).map_err(failed)?;
             }
         }
-        let waker = Waker::new(poll.registry(), WAKE).map_err(failed)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(failed)?);
+        let registry = poll.registry().try_clone().map_err(failed)?;
+        let shared = Shared::new(links, registry, Arc::clone(&waker), config.peer_timeout, config.heartbeat);
         // If the waker fails, the flag remains, which every wait checks when it ends.
         let interrupt = Interrupt::new(move || drop(waker.wake()));
         Ok(TcpNet {
@@ -115,10 +135,11 @@ impl TcpNet {
             events: Events::with_capacity(64),
             interrupt,
             service: None,
-            reported: vec![None; links.len()],
+            listening: None,
+            reported: vec![None; config.parties.len()],
             turn: 0,
             nonces,
-            shared: Arc::new(Shared::new(links, config.peer_timeout, config.heartbeat)),
+            shared: Arc::new(shared),
         })
     }
 
@@ -196,7 +217,7 @@ impl TcpNet {
         Ok(())
     }
 
-    /// Returns how long to sleep at most: until the wait ends or a peer counts as silent; not at all if bytes may wait.
+    /// Returns how long to sleep at most: until the wait ends or a link's clock is up; not at all if bytes may wait.
     fn sleep(&self, wait: Wait) -> Option<Duration> {
         let now = Instant::now();
         let mut end = match wait {
@@ -208,7 +229,7 @@ impl TcpNet {
             end = Some(now);
         }
         for (_, link) in self.shared.links() {
-            let wanted = if link.wants_read() { Some(now) } else { link.silent_at(self.shared.peer_timeout) };
+            let wanted = if link.wants_read() { Some(now) } else { link.due_at(self.shared.peer_timeout) };
             end = [end, wanted].into_iter().flatten().min();
         }
         end.map(|end| end.saturating_duration_since(now))
@@ -283,7 +304,7 @@ impl Net for TcpNet {
             }
             self.poll_once(self.sleep(wait))?;
             for (_, mut link) in shared.links() {
-                link.check_silence(shared.peer_timeout);
+                link.check_clocks(shared.peer_timeout);
             }
             if let Some(found) = self.take() {
                 return found.map(Some);
@@ -316,7 +337,7 @@ impl Net for TcpNet {
             }
             self.poll_once(self.sleep(wait))?;
             for (_, mut link) in shared.links() {
-                link.check_silence(shared.peer_timeout);
+                link.check_clocks(shared.peer_timeout);
             }
         }
     }
@@ -326,25 +347,52 @@ impl Net for TcpNet {
     }
 }
 
-impl Drop for TcpNet {
-    fn drop(&mut self) {
-        if let Some(service) = self.service.take() {
-            self.shared.stop();
-            service.thread().unpark();
-            let _ = service.join();
-        }
-        for (_, mut link) in self.shared.links() {
-            link.begin_close();
-        }
-        // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
-        // later. A peer closes its end once it has read everything.
+impl TcpNet {
+    /// Waits, within limits, until every peer has acknowledged everything: the connections may still end without a
+    /// goodbye, and then a peer could not get what it lacks.
+    fn deliver(&self) {
+        self.shared.links().for_each(|(_, mut link)| link.leave());
+        self.linger(|link| {
+            link.pump_in();
+            link.pump_out();
+            link.check_clocks(self.shared.peer_timeout);
+            link.is_delivered()
+        });
+    }
+
+    /// Waits until every link is done, or its peer has been silent for some time.
+    fn linger(&self, done: impl Fn(&mut Link) -> bool) {
         let (begun, silence) = (Instant::now(), LINGER.max(self.shared.heartbeat * 3));
         while begun.elapsed() < SLOW_LINGER && !self.interrupt.is_raised() {
             let patience = |link: &Link| begun.elapsed() < LINGER || link.heard_within(silence);
-            if self.shared.links().all(|(_, mut link)| link.drained() || !patience(&link)) {
+            // Every link moves on, also after one that is not done.
+            let waits =
+                self.shared.links().filter_map(|(_, mut link)| (!done(&mut link) && patience(&link)).then_some(()));
+            if waits.count() == 0 {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+impl Drop for TcpNet {
+    fn drop(&mut self) {
+        if self.service.is_some() {
+            self.deliver();
+        }
+        self.shared.stop();
+        if let Some(service) = self.service.take() {
+            service.thread().unpark();
+            let _ = service.join();
+        }
+        if let Some(listening) = self.listening.take() {
+            listening.end();
+        }
+        self.shared.links().for_each(|(_, mut link)| link.begin_close());
+        // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
+        // later. A peer closes its end once it has read everything.
+        self.linger(Link::drained);
+        self.shared.links().for_each(|(_, mut link)| link.hang_up());
     }
 }

@@ -21,6 +21,7 @@ use rustls::{
 
 use super::PartyConfig;
 use super::channel::Channel;
+use super::exporter::Exporter;
 use super::keys::{bad, load_certificate, load_key};
 use super::knock::{ANSWER_BYTES, AnswerKeys, Challenge, answer};
 use crate::{ConfigProblem, KeyProblem, NetError};
@@ -84,7 +85,10 @@ impl Pinned {
 
     /// Returns the channel of a connection that was accepted: from any of the pinned peers.
     pub(crate) fn accept(&self) -> Result<Channel, TlsError> {
-        UnbufferedServerConnection::new(Arc::clone(&self.server)).map(Channel::server)
+        let exporter = Arc::new(Exporter::default());
+        let mut server = (*self.server).clone();
+        server.key_log = Arc::clone(&exporter) as _;
+        Ok(Channel::server(UnbufferedServerConnection::new(Arc::new(server))?, exporter))
     }
 
     /// Returns the channel of a connection that was dialled: to this peer only.
@@ -99,7 +103,9 @@ impl Pinned {
         client.enable_sni = false;
         client.resumption = Resumption::disabled();
         let name = ServerName::try_from("quorate").map_err(|_| TlsError::UnsupportedNameType)?;
-        UnbufferedClientConnection::new(Arc::new(client), name).map(Channel::client)
+        let exporter = Arc::new(Exporter::default());
+        client.key_log = Arc::clone(&exporter) as _;
+        Ok(Channel::client(UnbufferedClientConnection::new(Arc::new(client), name)?, exporter))
     }
 
     /// Returns the keys with which this party checks its callers' answers.
