@@ -31,7 +31,7 @@ const SLOW_LINGER: Duration = Duration::from_secs(60);
 /// One party's links to its peers over TCP.
 pub struct TcpNet {
     me: usize,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     poll: Poll,
     events: Events,
     interrupt: Interrupt,

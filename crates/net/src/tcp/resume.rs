@@ -266,8 +266,11 @@ impl Resumer {
         let peer = certified(&self.pinned, talk.channel())?;
         self.handshakes.end(number);
         let theirs = talk.hear()?;
-        if theirs.version != VERSION || theirs.from != peer || theirs.to != self.config.me {
+        if theirs.version != VERSION {
             return self.refuse(talk, peer, Verdict::OtherVersion);
+        }
+        if theirs.from != peer || theirs.to != self.config.me {
+            return self.refuse(talk, peer, Verdict::OtherNumbers);
         }
         if theirs.purpose != Purpose::Resume {
             if theirs.nonce != self.nonces[peer] && self.is_away(peer) {
@@ -326,6 +329,121 @@ impl Resumer {
         let end = Instant::now() + pause;
         while !self.stopped() && Instant::now() < end {
             thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::path::PathBuf;
+
+    use super::super::hello::HELLO_BYTES;
+    use super::super::keys::tests::scratch;
+    use super::super::{PartyConfig, TcpNet, keygen};
+    use super::*;
+    use crate::{Net, Wait};
+
+    /// Three parties, and everyone's keys.
+    struct Three {
+        nets: Vec<TcpNet>,
+        pinned: Vec<Pinned>,
+        address: SocketAddr,
+    }
+
+    fn three(name: &str) -> Three {
+        let dir: PathBuf = scratch(name);
+        let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let addresses: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
+        let party = |i: usize| {
+            keygen(&dir, i).unwrap();
+            PartyConfig { address: addresses[i].to_string(), certificate: dir.join(format!("party{i}.crt")) }
+        };
+        let parties: Vec<PartyConfig> = (0..3).map(party).collect();
+        let key = |me: usize| dir.join(format!("party{me}.key"));
+        let pinned = (0..3).map(|me| Pinned::load(me, &parties, &key(me)).unwrap()).collect();
+        let connecting: Vec<_> = listeners
+            .into_iter()
+            .enumerate()
+            .map(|(me, listener)| {
+                let config = TcpConfig::new(me, parties.clone(), key(me));
+                thread::spawn(move || TcpNet::connect_on(&config, listener).unwrap())
+            })
+            .collect();
+        let nets = connecting.into_iter().map(|party| party.join().unwrap()).collect();
+        std::fs::remove_dir_all(&dir).unwrap();
+        Three { nets, pinned, address: addresses[0] }
+    }
+
+    impl Three {
+        /// Calls party 0 with the certificate of party `who`, as party `says` with this nonce, to continue its link.
+        /// Returns the verdict and the claim of party 0, if it answers.
+        fn take_over(
+            &self,
+            who: usize,
+            says: usize,
+            nonce: Nonce,
+            claim: &dyn Fn(&Exported) -> [u8; CLAIM_BYTES],
+        ) -> Option<(Verdict, Option<Claim>)> {
+            let never = AtomicBool::new(false);
+            let deadline = Instant::now() + Duration::from_secs(30);
+            let stream = TcpStream::connect(self.address).unwrap();
+            let mut talk = Talk::call(stream, &self.pinned[who], 0, deadline, &never).unwrap();
+            let connection = talk.channel().exported().unwrap();
+            let (version, verdict, purpose) = (VERSION, Verdict::Welcome, Purpose::Resume);
+            let hello = Hello { version, verdict, purpose, from: says, to: 0, parties: 3, nonce }.encode();
+            talk.say_bytes(&[&hello[..], &claim(&connection)].concat()).unwrap();
+            let theirs = Hello::decode(&talk.hear_bytes::<HELLO_BYTES>().ok()?).unwrap();
+            let link = self.nets[1].shared.link(0).unwrap();
+            let answer = talk.hear_bytes().ok().and_then(|bytes| link.key().read(&bytes, Side::Called, &connection));
+            Some((theirs.verdict, answer))
+        }
+
+        /// Returns a claim of party 1 with its own key.
+        fn own(&self, attempt: u64, received: u64) -> impl Fn(&Exported) -> [u8; CLAIM_BYTES] + use<> {
+            let shared = Arc::clone(&self.nets[1].shared);
+            move |connection| shared.link(0).unwrap().key().write(Claim { attempt, received }, Side::Caller, connection)
+        }
+    }
+
+    #[test]
+    fn only_the_process_with_the_link_takes_it_over() {
+        let mut three = three("takeover");
+        let [_, nonce, other] = [0, 1, 2].map(|party| three.nets[0].nonces()[party]);
+        // Another party, with the right claim of party 1.
+        let own = three.own(1, 0);
+        assert_eq!(three.take_over(2, 1, nonce, &own), Some((Verdict::OtherNumbers, None)));
+        // Party 1's certificate without the key of its link, with that of another connection, and with no nonce of it.
+        assert_eq!(three.take_over(1, 1, nonce, &|_| [0; CLAIM_BYTES]), None);
+        let another: Exported = [1; 32].into();
+        assert_eq!(three.take_over(1, 1, nonce, &|_| own(&another)), None);
+        assert_eq!(three.take_over(1, 1, other, &own), Some((Verdict::NoLink, None)));
+        // Party 2 with its own link's key, as itself, does not reach the link of party 1.
+        assert_eq!(three.take_over(2, 2, other, &own), None);
+        assert!(three.nets[0].shared.links().all(|(_, link)| !link.is_away()));
+        three.nets[1].send(0, vec![7]).unwrap();
+        assert_eq!(three.nets[0].recv(Wait::Until(Instant::now() + HANDSHAKE)).unwrap(), Some((1, vec![7])));
+        let first = three.nets[0].shared.link(1).unwrap().concede(Claim { attempt: 1, received: 0 });
+        assert!(first.is_some(), "no attempt was accepted before");
+    }
+
+    #[test]
+    fn an_attempt_counts_once_and_the_newest_one_only() {
+        let three = three("attempts");
+        let nonce = three.nets[0].nonces()[1];
+        let received = 4; // the sign that all are connected
+        let begun = three.take_over(1, 1, nonce, &three.own(5, received)).unwrap();
+        assert_eq!(begun, (Verdict::Welcome, Some(Claim { attempt: 5, received })));
+        for attempt in [5, 4, 0] {
+            let again = three.take_over(1, 1, nonce, &three.own(attempt, received));
+            assert_eq!(again, Some((Verdict::NoLink, None)), "attempt {attempt}");
+        }
+        let newer = three.take_over(1, 1, nonce, &three.own(6, 1 << 40)).unwrap();
+        assert_eq!(newer.0, Verdict::Welcome);
+        let end = Instant::now() + HANDSHAKE;
+        while three.nets[0].shared.link(1).unwrap().failure().is_none() {
+            assert!(Instant::now() < end, "bytes that were never sent are acknowledged");
+            thread::sleep(TICK);
         }
     }
 }
