@@ -260,6 +260,25 @@ fn a_new_process_of_a_party_ends_its_link() {
     assert!(starting.join().unwrap().is_err());
 }
 
+/// A router in front of the party that dials refuses connections, though the party is there.
+#[test]
+fn a_party_that_cannot_be_reached_comes_back() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut mesh = Mesh::new(2, |mut config| {
+        if config.me == 0 {
+            config.parties[1].address = closed.to_string();
+        }
+        config
+    });
+    let proxy = mesh.proxies[1][0].clone();
+    proxy.set(Weather::Down);
+    proxy.cut();
+    thread::sleep(Duration::from_millis(800));
+    proxy.set(Weather::Fair);
+    mesh.nets[1].send(0, vec![3]).unwrap();
+    assert_eq!(receive(&mut mesh.nets[0]), (1, vec![3]));
+}
+
 /// The bytes of an earlier connection answer another challenge.
 #[test]
 fn a_replayed_connection_is_ignored() {

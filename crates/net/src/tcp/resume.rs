@@ -161,7 +161,7 @@ impl Resumer {
             Verdict::Welcome if theirs.purpose == Purpose::Resume => {}
             _ => return Ok(End::Again),
         }
-        let answer = self.read_claim(peer, &talk.hear_bytes()?, Side::Called, &connection)?;
+        let answer = self.check_claim(peer, &talk.hear_bytes()?, Side::Called, &connection)?;
         if answer.attempt != claim.attempt {
             return Err(Broken::Stranger);
         }
@@ -175,7 +175,7 @@ impl Resumer {
         Some((claim, link.key().write(claim, Side::Caller, connection)))
     }
 
-    fn read_claim(
+    fn check_claim(
         &self,
         peer: usize,
         bytes: &[u8; CLAIM_BYTES],
@@ -283,7 +283,7 @@ impl Resumer {
         if theirs.nonce != self.nonces[peer] {
             return self.refuse(talk, peer, Verdict::NoLink);
         }
-        let claim = self.read_claim(peer, &bytes, Side::Caller, &connection)?;
+        let claim = self.check_claim(peer, &bytes, Side::Caller, &connection)?;
         let Some(answer) = self.concede(peer, claim, &connection) else {
             return self.refuse(talk, peer, Verdict::NoLink);
         };
