@@ -50,7 +50,8 @@ def part(data: bytes) -> bytes:
 def hello(verdict: int = 0, version: int = 4, purpose: int = 1) -> bytes:
     """Returns the first message of party 0 of 3 to party 1."""
     numbers = b"".join(le(number, 4) for number in (0, 1, 3))
-    return (b"QUORATE\n" + le(version, 4) + bytes([verdict, purpose, 0, 0]) + numbers + bytes(range(16))).ljust(64, b"\0")
+    head = b"QUORATE\n" + le(version, 4) + bytes([verdict, purpose, 0, 0])
+    return (head + numbers + bytes(range(16))).ljust(64, b"\0")
 
 
 def piece(tag: int, number: int, payload: bytes, lane: int = 5) -> bytes:

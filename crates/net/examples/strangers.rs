@@ -1,7 +1,8 @@
 //! Measures how long two parties take to connect while strangers call one of them from many addresses of the loopback:
 //! `cargo run --release -p quorate-net --example strangers -- WORDS RATE RTT_MS`. `WORDS` says what strangers send:
-//! `nothing`, `hello` (TLS at once, as any client does), `echo` (the challenge with a
-//! wrong MAC, then TLS), `answer` (the right answer, which takes the parties' certificates, then TLS) or `none` (no strangers). Each row is one attempt of at most 10 s.
+//! `nothing`, `hello` (TLS at once, as any client does), `echo` (the challenge with a wrong MAC, then TLS), `answer`
+//! (the right answer, which takes the parties' certificates, then TLS) or `none` (no strangers). Each row is one
+//! attempt of at most 10 s.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};

@@ -93,7 +93,8 @@ pub struct PartyEntry {
 pub struct Limits {
     /// Seconds within which all parties must connect.
     pub connect_timeout_s: f64,
-    /// Seconds of silence after which a connection counts as lost. A slow peer is not silent: heartbeats go out every second.
+    /// Seconds of silence after which a connection counts as lost. A slow peer is not silent: heartbeats go out every
+    /// second.
     pub peer_timeout_s: f64,
     /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0: none is tried.
     pub reconnect_timeout_s: f64,

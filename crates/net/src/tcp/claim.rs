@@ -1,9 +1,9 @@
-//! The proof that a new connection continues a link: the key that only the ends of the link's first connection have, and
-//! the messages with it. Without I/O.
+//! The proof that a new connection continues a link: the key that only the ends of the link's first connection have,
+//! and the messages with it. Without I/O.
 //!
-//! TLS authenticates a new connection as it did the first one. A claim also proves that both ends are the processes that
-//! hold the link: the key comes from the exporter of the first connection (RFC 8446, section 7.5), and each MAC covers
-//! the exporter of the new connection, so that it is worth nothing on another connection.
+//! TLS authenticates a new connection as it did the first one. A claim also proves that both ends are the processes
+//! that hold the link: the key comes from the exporter of the first connection (RFC 8446, section 7.5), and each MAC
+//! covers the exporter of the new connection, so that it is worth nothing on another connection.
 
 use zeroize::Zeroizing;
 
@@ -89,7 +89,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_claim_is_for_one_link_one_connection_and_one_side(attempt: u64, received: u64, at in 0..CLAIM_BYTES, bit in 0u8..8) {
+        fn a_claim_is_for_one_link_one_connection_and_one_side(
+            attempt: u64, received: u64, at in 0..CLAIM_BYTES, bit in 0u8..8,
+        ) {
             let (key, claim, connection) = (ClaimKey::new(&exported(1)), Claim { attempt, received }, exported(2));
             let bytes = key.write(claim, Side::Caller, &connection);
             prop_assert_eq!(key.read(&bytes, Side::Caller, &connection), Some(claim));

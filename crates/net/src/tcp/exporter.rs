@@ -1,8 +1,8 @@
 //! The exporter of a TLS connection (RFC 8446, section 7.5): bytes that only its two ends have.
 //!
-//! `rustls` does not offer `export_keying_material` for connections without buffers of its own, so the exporter's master
-//! secret is taken where rustls logs secrets for debugging; all other secrets are refused there. Instead of HKDF, BLAKE3
-//! derives bytes from it, under a context of this crate.
+//! `rustls` does not offer `export_keying_material` for connections without buffers of its own, so the exporter's
+//! master secret is taken where rustls logs secrets for debugging; all other secrets are refused there. Instead of
+//! HKDF, BLAKE3 derives bytes from it, under a context of this crate.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

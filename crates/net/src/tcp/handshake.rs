@@ -1,5 +1,5 @@
-//! The handshake that turns a fresh connection into a link: challenge and answer, TLS, then hello, hello, verdict. Blocking, in a thread of
-//! its own, with a deadline.
+//! The handshake that turns a fresh connection into a link: challenge and answer, TLS, then hello, hello, verdict.
+//! Blocking, in a thread of its own, with a deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

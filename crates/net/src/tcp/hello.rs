@@ -108,7 +108,8 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_inverts_encoding(
-            verdict in 0usize..6, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000, parties in 0usize..1000, nonce: Nonce,
+            verdict in 0usize..6, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000,
+            parties in 0usize..1000, nonce: Nonce,
         ) {
             let purpose = Purpose::ALL[purpose];
             let hello = Hello { version: VERSION, verdict: Verdict::ALL[verdict], purpose, from, to, parties, nonce };

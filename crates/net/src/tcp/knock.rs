@@ -1,12 +1,12 @@
 //! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, the
 //! challenge, and a MAC of it.
 //!
-//! An answer costs the caller a round trip on its connection and costs the called party one hash; TLS costs a thread and
-//! signatures. The key of the MAC is derived from both parties' certificates. Certificates are no secrets, so the MAC
-//! identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties send
-//! each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their own. A
-//! caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so that TLS
-//! tells both sides why they do not meet.
+//! An answer costs the caller a round trip on its connection and costs the called party one hash; TLS costs a thread
+//! and signatures. The key of the MAC is derived from both parties' certificates. Certificates are no secrets, so the
+//! MAC identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties
+//! send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their
+//! own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so
+//! that TLS tells both sides why they do not meet.
 
 use rustls::pki_types::CertificateDer;
 

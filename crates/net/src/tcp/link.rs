@@ -4,20 +4,18 @@
 //! three states. *Connected*: bytes move. *Away*: the connection was lost, and a new one may continue where it ended
 //! ([`Link::resume`]); meanwhile the queues stay. *Failed*: for good.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 
 use super::channel::Channel;
 use super::claim::{Claim, ClaimKey, Exported};
-use super::frames::{Arrived, Cutter, Item, Signal, TooLarge};
-use super::resend::{ITEM_COST, Resend, memory};
+use super::frames::{Item, Signal, TooLarge};
+use super::incoming::Incoming;
+use super::resend::Resend;
 use super::wire::{Got, Wire};
 use crate::{Frame, MAX_FRAME, NetError, Place};
 
-/// The number of bytes waiting to be received from which reading from the peer stops.
-pub(crate) const INBOX_BYTES: usize = 64 << 20;
 /// About the number of bytes sealed at a time: the part that the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;
 /// Reads under one hold of the lock, so that the other thread gets its turn.
@@ -86,46 +84,6 @@ pub(crate) struct Established {
     pub(crate) received_bytes: u64,
 }
 
-/// What arrives from a peer, over all connections.
-#[derive(Default)]
-struct Incoming {
-    cutter: Cutter,
-    inbox: VecDeque<Frame>,
-    inbox_bytes: usize,
-    peer_is_ready: bool,
-    /// The memory of items that arrived since this party last acknowledged.
-    unsaid: usize,
-    /// Whether the peer asked for an acknowledgement.
-    asked: bool,
-    /// The peer's last acknowledgement, until it is processed.
-    acknowledged: Option<u64>,
-}
-
-impl Incoming {
-    fn take(&mut self, piece: &[u8]) -> Result<(), TooLarge> {
-        let Incoming { cutter, inbox, inbox_bytes, peer_is_ready, unsaid, asked, acknowledged } = self;
-        cutter.cut(piece, &mut |arrived| match arrived {
-            Arrived::Item(item) => {
-                *unsaid += memory(&item);
-                match item {
-                    Item::Frame(frame) => {
-                        *inbox_bytes += frame.len() + ITEM_COST;
-                        inbox.push_back(frame);
-                    }
-                    Item::Ready => *peer_is_ready = true,
-                }
-            }
-            Arrived::Signal(Signal::Heartbeat) => {}
-            Arrived::Signal(Signal::Ask) => *asked = true,
-            Arrived::Signal(Signal::Received(position)) => *acknowledged = Some(position),
-        })
-    }
-
-    fn is_full(&self) -> bool {
-        self.inbox_bytes >= INBOX_BYTES
-    }
-}
-
 impl Link {
     /// Makes the link of a first connection.
     ///
@@ -190,9 +148,7 @@ impl Link {
 
     /// Returns the next frame of this peer.
     pub(crate) fn pop(&mut self) -> Option<Frame> {
-        let frame = self.incoming.inbox.pop_front()?;
-        self.incoming.inbox_bytes -= frame.len() + ITEM_COST;
-        Some(frame)
+        self.incoming.pop()
     }
 
     /// Returns whether the socket may hold bytes for which no event will come.
@@ -521,9 +477,11 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use super::super::frames::HEADER;
+    use super::super::frames::{Arrived, Cutter, HEADER};
     use super::super::handshake::Talk;
+    use super::super::incoming::INBOX_BYTES;
     use super::super::pinned::tests::loaded;
+    use super::super::resend::ITEM_COST;
     use super::*;
 
     /// The other end of a link, which sends whatever a test wants it to.

@@ -17,7 +17,7 @@
 //! | `names`, `draws` | addresses of parties; random numbers and pauses |
 //! | `knock`, `callers` | what strangers can take up before they are known |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
-//! | `channel`, `frames`, `exporter` | bytes on the wire to frames and back, without I/O |
+//! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
 //! | `wire`, `link` | one connection; one link, over one connection after the other |
 //! | `resend`, `claim`, `resume` | what a new connection needs to continue a link |
 //! | `net`, `service` | the two threads that drive the links |
@@ -31,6 +31,7 @@ mod exporter;
 pub(crate) mod frames;
 mod handshake;
 pub(crate) mod hello;
+mod incoming;
 pub(crate) mod keys;
 pub(crate) mod knock;
 mod link;
@@ -78,8 +79,8 @@ pub struct TcpConfig {
     pub listen: Option<String>,
     /// The time to wait for all peers together.
     pub connect_timeout: Duration,
-    /// The silence after which a connection counts as lost. A slow peer is not silent: a party sends heartbeats while it
-    /// computes.
+    /// The silence after which a connection counts as lost. A slow peer is not silent: a party sends heartbeats while
+    /// it computes.
     pub peer_timeout: Duration,
     /// The time to try for a new connection after one was lost, before the peer counts as lost; zero: none is tried.
     pub reconnect_timeout: Duration,

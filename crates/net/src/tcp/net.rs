@@ -16,7 +16,7 @@ use super::link::Link;
 use super::names;
 use super::pinned::Pinned;
 use super::resume::{Listening, Resumer};
-use super::service::{self, Shared};
+use super::service::{self, Shared, Tend};
 use super::{TcpConfig, io_error};
 use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
 
@@ -104,7 +104,8 @@ impl TcpNet {
             }
             false => None,
         };
-        net.service = Some(service::start(&net.shared, resumer.clone())?);
+        let tend = resumer.clone().map(|resumer| -> Tend { Box::new(move |peer| resumer.tend(peer)) });
+        net.service = Some(service::start(&net.shared, tend)?);
         // Also the party that dials all others listens: they look whether it is still there.
         if let Some(resumer) = resumer {
             net.listening = Some(resumer.listen(listener)?);

@@ -10,7 +10,6 @@ use mio::{Interest, Registry, Token, Waker};
 use super::claim::Claim;
 use super::io_error;
 use super::link::{Established, Link};
-use super::resume::Resumer;
 use crate::NetError;
 
 /// The interval at which links are drained while the scheduler computes.
@@ -95,15 +94,17 @@ impl Shared {
     }
 }
 
-/// Starts the thread; it ends soon after [`Shared::stop`]. With a `resumer`, links without a connection are looked
-/// after.
-pub(crate) fn start(shared: &Arc<Shared>, resumer: Option<Arc<Resumer>>) -> Result<JoinHandle<()>, NetError> {
+/// Looks after the link of a party that lost its connection, in another thread.
+pub(crate) type Tend = Box<dyn Fn(usize) + Send>;
+
+/// Starts the thread; it ends soon after [`Shared::stop`].
+pub(crate) fn start(shared: &Arc<Shared>, tend: Option<Tend>) -> Result<JoinHandle<()>, NetError> {
     let shared = Arc::clone(shared);
     let thread = thread::Builder::new().name("quorate-net".into());
-    thread.spawn(move || serve(&shared, resumer.as_ref())).map_err(|error| io_error("starting a thread", error))
+    thread.spawn(move || serve(&shared, tend.as_ref())).map_err(|error| io_error("starting a thread", error))
 }
 
-fn serve(shared: &Shared, resumer: Option<&Arc<Resumer>>) {
+fn serve(shared: &Shared, tend: Option<&Tend>) {
     let mut pause = BUSY;
     let mut beat_at = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
@@ -114,10 +115,10 @@ fn serve(shared: &Shared, resumer: Option<&Arc<Resumer>>) {
             }
             beat_at = Instant::now() + shared.heartbeat / 2;
         }
-        if let Some(resumer) = resumer {
+        if let Some(tend) = tend {
             for (peer, mut link) in shared.links() {
                 if link.wants_tending() {
-                    resumer.tend(peer);
+                    tend(peer);
                 }
             }
         }
