@@ -10,6 +10,7 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -176,6 +177,7 @@ class Wire:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         self._cut = threading.Event()
         self._over = threading.Event()
+        self._carried: list[socket.socket] = []
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -189,6 +191,7 @@ class Wire:
                     return
                 near.close()
                 continue
+            self._carried += [near, far]
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
 
@@ -229,6 +232,17 @@ class Wire:
 
     def cut(self) -> None:
         self._cut.set()
+
+    def reset(self) -> int:
+        """Closes all connections, and loses what is under way; new ones work. Returns the number of connections."""
+        count = 0
+        while self._carried:
+            end = self._carried.pop()
+            with contextlib.suppress(OSError):  # closed already
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                end.shutdown(socket.SHUT_RDWR)
+                count += 1
+        return count // 2
 
     def close(self) -> None:
         self._over.set()

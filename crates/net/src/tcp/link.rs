@@ -358,6 +358,11 @@ impl Link {
         self.away.is_some()
     }
 
+    /// Returns whether no thread looks after the link, though its connection was lost.
+    pub(crate) fn is_untended(&self) -> bool {
+        self.away.as_ref().is_some_and(|away| !away.tended)
+    }
+
     /// Returns true once each time that the connection was lost: the caller looks after the link.
     pub(crate) fn wants_tending(&mut self) -> bool {
         self.away.as_mut().is_some_and(|away| !std::mem::replace(&mut away.tended, true))

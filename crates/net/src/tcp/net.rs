@@ -236,6 +236,18 @@ impl TcpNet {
         end.map(|end| end.saturating_duration_since(now))
     }
 
+    /// Checks the clocks of all links, and has those looked after that lost their connections.
+    fn check_clocks(&self) {
+        let mut away = false;
+        for (_, mut link) in self.shared.links() {
+            link.check_clocks(self.shared.peer_timeout);
+            away |= link.is_untended();
+        }
+        if let Some(service) = self.service.as_ref().filter(|_| away) {
+            service.thread().unpark();
+        }
+    }
+
     /// Returns the next frame or failure that is here already.
     fn take(&mut self) -> Option<Result<(usize, Frame), NetError>> {
         let parties = self.reported.len();
@@ -304,9 +316,7 @@ impl Net for TcpNet {
                 return found.map(Some);
             }
             self.poll_once(self.sleep(wait))?;
-            for (_, mut link) in shared.links() {
-                link.check_clocks(shared.peer_timeout);
-            }
+            self.check_clocks();
             if let Some(found) = self.take() {
                 return found.map(Some);
             }
@@ -337,9 +347,7 @@ impl Net for TcpNet {
                 return Ok(());
             }
             self.poll_once(self.sleep(wait))?;
-            for (_, mut link) in shared.links() {
-                link.check_clocks(shared.peer_timeout);
-            }
+            self.check_clocks();
         }
     }
 

@@ -37,8 +37,8 @@ use super::service::Shared;
 use super::{TcpConfig, io_error};
 use crate::{Attempt, NetError};
 
-/// The first and the longest pause between two attempts.
-const AGAIN: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+/// The first and the longest pause between two attempts. The longest one is short, since attempts may be cut, too.
+const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 /// The number of refusals in a row after which a party counts as gone, and the pause between them.
 const REFUSALS: usize = 2;
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(100);
