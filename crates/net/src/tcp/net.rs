@@ -97,6 +97,9 @@ impl TcpNet {
         }
         let mut net = Self::assemble(config, links, nonces)?;
         net.wait_for_all(config, deadline)?;
+        for (_, mut link) in net.shared.links().filter(|(peer, _)| resumes[*peer]) {
+            link.be_patient(config.reconnect_timeout);
+        }
         let resumer = match resumes.contains(&true) {
             true => {
                 let (nonces, shared) = (net.nonces.clone(), Arc::clone(&net.shared));
@@ -109,9 +112,6 @@ impl TcpNet {
         // Also the party that dials all others listens: they look whether it is still there.
         if let Some(resumer) = resumer {
             net.listening = Some(resumer.listen(listener)?);
-        }
-        for (_, mut link) in net.shared.links().filter(|(peer, _)| resumes[*peer]) {
-            link.be_patient(config.reconnect_timeout);
         }
         Ok(net)
     }

@@ -43,7 +43,7 @@ const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2
 const REFUSALS: usize = 2;
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(100);
 /// The time-out of one attempt after its connection was made.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = Duration::from_secs(5);
 /// The interval at which callers are looked at while some have not spoken.
 const TICK: Duration = Duration::from_millis(2);
 
