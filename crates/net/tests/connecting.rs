@@ -203,7 +203,7 @@ fn strangers_from_many_addresses_do_not_keep_a_distant_party_out() {
     });
     results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
     let (took, called) = (start.elapsed(), called.into_inner());
-    assert!(called > 300 && took < Duration::from_secs(15), "{called} strangers in {took:?}");
+    assert!(called > 100 && took < Duration::from_secs(15), "{called} strangers in {took:?}");
 }
 
 /// Returns an address behind which `target` is a round trip of this length away.
