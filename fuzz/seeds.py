@@ -47,10 +47,11 @@ def part(data: bytes) -> bytes:
     return le(len(data), 2) + data
 
 
-def hello(verdict: int = 0, version: int = 3) -> bytes:
+def hello(verdict: int = 0, version: int = 4, purpose: int = 1) -> bytes:
     """Returns the first message of party 0 of 3 to party 1."""
     numbers = b"".join(le(number, 4) for number in (0, 1, 3))
-    return (b"QUORATE\n" + le(version, 4) + bytes([verdict, 0, 0, 0]) + numbers + bytes(range(16))).ljust(64, b"\0")
+    head = b"QUORATE\n" + le(version, 4) + bytes([verdict, purpose, 0, 0])
+    return (head + numbers + bytes(range(16))).ljust(64, b"\0")
 
 
 def piece(tag: int, number: int, payload: bytes, lane: int = 5) -> bytes:
@@ -70,9 +71,13 @@ def greeting(terms: bytes = b"protocol=rss; k=32", note: bytes = b"note") -> byt
 
 def wire() -> Iterator[tuple[str, list[bytes]]]:
     """Yields the inputs of targets that read messages of links and of sessions."""
-    yield "net_hello", [hello(), hello(3), hello(0, 2)]
+    yield "net_hello", [hello(), hello(3), hello(0, 2), hello(5, purpose=2)]
     stream = le(3, 4) + b"abc" + le(2**32 - 1, 4) + le(0, 4) + le(2**32 - 2, 4) + le(1, 4) + b"z"
+    stream += le(2**32 - 3, 4) + le(7, 8) + le(2**32 - 4, 4)
     yield "net_frames", [b"\0" + stream, b"\x05" + stream, b"\xff" + stream + le(2**31, 4)]
+    challenge = bytes(range(32))
+    answers = [b"QUORATE?" + le(number, 4) + challenge + bytes(32) for number in (1, 9)]
+    yield "net_answer", [challenge + answers[0], challenge + answers[1] + client_hello()[:9], challenge + b"GET"]
     yield "net_first_message", [client_hello(), b"\x16\x03\x01\x00\x02ab", b"GET / HTTP/1.1\r\n"]
     yield "net_tls", [b"\0\xff" + client_hello(), b"\0\0" + client_hello(), b"\1\xff\x15\x03\x03\x00\x02\x02\x28"]
     abort = bytes([1]) + le(2, 2) + le(1, 2) + le(1, 4)

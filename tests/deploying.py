@@ -10,6 +10,7 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -84,7 +85,7 @@ class Deployment:
         self.ports = free_ports(parties)
         self.running: list[Party] = []
         # On a busy machine a working party may be silent for two seconds.
-        self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0}
+        self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0, "reconnect_timeout_s": 3.0}
         self.addresses = [f"127.0.0.1:{port}" for port in self.ports]
         for party in range(parties):
             _quorate.keygen(str(folder), party)
@@ -181,6 +182,7 @@ class Wire:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         self._cut = threading.Event()
         self._over = threading.Event()
+        self._carried: list[socket.socket] = []
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -194,6 +196,7 @@ class Wire:
                     return
                 near.close()
                 continue
+            self._carried += [near, far]
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
 
@@ -234,6 +237,17 @@ class Wire:
 
     def cut(self) -> None:
         self._cut.set()
+
+    def reset(self) -> int:
+        """Closes all connections, and loses what is under way; new ones work. Returns the number of connections."""
+        count = 0
+        while self._carried:
+            end = self._carried.pop()
+            with contextlib.suppress(OSError):  # closed already
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                end.shutdown(socket.SHUT_RDWR)
+                count += 1
+        return count // 2
 
     def close(self) -> None:
         self._over.set()

@@ -216,7 +216,10 @@ pub enum Misuse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The connection closed.
-    Lost,
+    Lost {
+        /// The time for which a new connection was tried; 0 if none was, or if another party detected it.
+        seconds: u64,
+    },
     /// Nothing arrived, not even heartbeats.
     Silent {
         /// The length of the silence; 0 if another party detected it.
@@ -340,7 +343,10 @@ fn link_message(
     reported_by: Option<usize>,
 ) -> String {
     let what = match fault {
-        Fault::Lost => format!("party {peer} is gone: its connection closed"),
+        Fault::Lost { seconds: 0 } => format!("party {peer} is gone: its connection closed"),
+        Fault::Lost { seconds } => {
+            format!("party {peer} is gone: its connection closed, and no new one was made within {seconds} s")
+        }
         Fault::Silent { seconds: 0 } => format!("party {peer} was silent beyond the time-out"),
         Fault::Silent { seconds } => format!("party {peer} was silent for {seconds} s"),
         Fault::Stalled { seconds: 0 } => format!("party {peer} sent nothing that was waited for, within the time-out"),

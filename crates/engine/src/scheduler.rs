@@ -531,7 +531,7 @@ impl Core {
     pub fn abort_error(&self, abort: Abort) -> Error {
         let Abort { cause, origin, .. } = abort;
         match cause {
-            Cause::Lost { peer } if peer != self.me => self.net_error(peer, Fault::Lost, Some(origin)),
+            Cause::Lost { peer } if peer != self.me => self.net_error(peer, Fault::Lost { seconds: 0 }, Some(origin)),
             Cause::Silent { peer } if peer != self.me => {
                 self.net_error(peer, Fault::Silent { seconds: 0 }, Some(origin))
             }
@@ -552,7 +552,7 @@ impl Core {
             return self.net_error(peer, Fault::Other(error.to_string().into()), None);
         };
         match error {
-            NetError::Lost { .. } => self.net_error(peer, Fault::Lost, None),
+            NetError::Lost { tried, .. } => self.net_error(peer, Fault::Lost { seconds: tried.as_secs() }, None),
             NetError::Timeout { silent, .. } => {
                 self.net_error(peer, Fault::Silent { seconds: silent.as_secs().max(1) }, None)
             }

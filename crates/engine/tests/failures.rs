@@ -63,7 +63,7 @@ fn a_lost_party_is_named_by_every_other_in_every_phase() {
                     None
                 });
                 for (me, error) in errors.into_iter().enumerate().filter(|&(me, _)| me != lost) {
-                    let Some(Error::Net { peer, fault: Fault::Lost, phase, .. }) = error else {
+                    let Some(Error::Net { peer, fault: Fault::Lost { .. }, phase, .. }) = error else {
                         panic!("party {me}, {moment:?}: {error:?}");
                     };
                     assert_eq!((peer, phase), (lost, phase_of(moment)), "party {me}, {moment:?}");

@@ -129,7 +129,7 @@ fn a_lost_party_is_named_by_the_others_and_a_refusal_is_survived() {
         run.phase(Phase::Online, async |ctx| chain(ctx, own(ctx, 5), 5).await).err()
     });
     for error in &errors[..2] {
-        assert!(matches!(error, Some(Error::Net { peer: 2, fault: Fault::Lost, .. })), "{error:?}");
+        assert!(matches!(error, Some(Error::Net { peer: 2, fault: Fault::Lost { .. }, .. })), "{error:?}");
     }
 }
 

@@ -35,13 +35,17 @@ impl fmt::Display for Place {
 pub enum NetError {
     /// The peer's process ended or its connection was cut.
     #[error(
-        "party {peer} ({place}) is gone: its process ended or the connection was cut; look at that party's output first"
+        "party {peer} ({place}) is gone: its process ended or the connection was cut{}; look at that party's output \
+         first",
+        Tried(*tried)
     )]
     Lost {
         /// The peer's number.
         peer: usize,
         /// The peer's last place.
         place: Place,
+        /// The time for which a new connection was tried; zero if none was.
+        tried: Duration,
     },
 
     /// The peer was connected and left again before all parties were there.
@@ -58,10 +62,11 @@ pub enum NetError {
         missing: usize,
     },
 
-    /// The connection is open, but nothing arrived over it for too long, not even heartbeats.
+    /// Nothing arrived from the peer for too long, not even heartbeats.
     #[error(
-        "party {peer} ({place}) has been silent for {:.1} s: its process is frozen or the network drops its packets",
-        silent.as_secs_f64()
+        "party {peer} ({place}) has been silent for {:.1} s: its process is frozen or the network drops its packets{}",
+        silent.as_secs_f64(),
+        Tried(*tried)
     )]
     Timeout {
         /// The peer's number.
@@ -70,6 +75,8 @@ pub enum NetError {
         place: Place,
         /// The length of the silence.
         silent: Duration,
+        /// The time for which a new connection was tried; zero if none was.
+        tried: Duration,
     },
 
     /// A frame above the limit, on the way out or announced by a peer.
@@ -336,6 +343,17 @@ pub enum Attempt {
     /// The connection was made, but the handshake did not end.
     #[error("it answered, but did not finish the handshake")]
     Handshake,
+}
+
+struct Tried(Duration);
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Duration::ZERO => Ok(()),
+            tried => write!(f, ", and no new connection was made within {:.1} s", tried.as_secs_f64()),
+        }
+    }
 }
 
 struct Who<'a>(Option<usize>, &'a Place);

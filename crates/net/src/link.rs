@@ -28,6 +28,9 @@ pub enum Wait {
 /// Until `recv` has reported the failure, `send` succeeds, but frames sent to the dead peer are dropped. So the frames
 /// that the peer sent before it died are always read first.
 ///
+/// A transport may replace a connection that it lost. Meanwhile frames are queued, and nothing fails; every frame still
+/// arrives once.
+///
 /// Dropping a `Net` closes its links: the peers see [`NetError::Lost`], after the frames sent before. For an orderly
 /// end, the caller sends a goodbye message of its own; call [`flush`](Net::flush) first.
 pub trait Net: Send {
@@ -51,7 +54,8 @@ pub trait Net: Send {
     /// [`NetError::NoPeersLeft`], without a wait, once the failure of every peer has been reported.
     fn recv(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError>;
 
-    /// Returns the bytes that `send` accepted for this peer and that have not left this process yet.
+    /// Returns the bytes that `send` accepted for this peer and that have not left this process yet, or may have been
+    /// lost with a connection.
     fn queued(&self, to: usize) -> usize;
 
     /// Returns the bytes sent so far, per peer: framing, encryption and handshake included. Never decreases.

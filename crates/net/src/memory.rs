@@ -62,7 +62,9 @@ impl Net for MemoryNet {
         }
         match self.arrived.pop_front() {
             Some((peer, Some(frame))) => Ok(Some((peer, frame))),
-            Some((peer, None)) => Err(self.peers.fail(NetError::Lost { peer, place: Place::HERE }, peer)),
+            Some((peer, None)) => {
+                Err(self.peers.fail(NetError::Lost { peer, place: Place::HERE, tried: Duration::ZERO }, peer))
+            }
             None => self.peers.nothing(wait),
         }
     }

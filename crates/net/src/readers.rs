@@ -8,9 +8,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::NetError;
 use crate::tcp::callers::is_whole;
 use crate::tcp::channel::Channel;
-use crate::tcp::frames::{Cutter, Item};
+use crate::tcp::frames::{Arrived, Cutter};
 use crate::tcp::hello::{HELLO_BYTES, Hello};
 use crate::tcp::keys::{Fingerprint, certificate, generate, private_key};
+use crate::tcp::knock::{ANSWER_BYTES, Answer, AnswerKeys};
 use crate::tcp::pinned::Pinned;
 
 /// Reads a hello, and returns it as it is written. `None` if it is no hello.
@@ -22,9 +23,12 @@ pub fn hello(bytes: &[u8; HELLO_BYTES]) -> Option<[u8; HELLO_BYTES]> {
 /// length that a peer announced and that is above the limit, if it did.
 pub fn cut<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, Option<usize>) {
     let (mut cutter, mut written) = (Cutter::default(), Vec::new());
-    let mut write = |item: Item| {
-        written.extend_from_slice(&item.header());
-        written.extend_from_slice(item.body());
+    let mut write = |arrived: Arrived| match arrived {
+        Arrived::Item(item) => {
+            written.extend_from_slice(&item.header());
+            written.extend_from_slice(item.body());
+        }
+        Arrived::Signal(signal) => signal.write(&mut written),
     };
     let broken = pieces.into_iter().find_map(|piece| cutter.cut(piece, &mut write).err());
     (written, broken.map(|too_large| too_large.0))
@@ -34,6 +38,18 @@ pub fn cut<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, Option<u
 /// it can never be one of TLS.
 pub fn first_message(seen: &[u8], room: usize) -> Option<bool> {
     is_whole(seen, room)
+}
+
+/// Reads what a caller says after this challenge. Returns whether its answer is complete; `None` if it is no answer.
+///
+/// # Panics
+/// If an answer counts as complete that is too short, or does not contain the challenge.
+pub fn answer(challenge: &[u8; 32], seen: &[u8]) -> Option<bool> {
+    let certificates = [vec![1], vec![2]].map(CertificateDer::from);
+    let complete = AnswerKeys::of_called(0, &certificates).read(challenge, seen)? != Answer::Begun;
+    assert_eq!(complete, seen.len() >= ANSWER_BYTES);
+    assert!(!complete || seen[..ANSWER_BYTES].windows(32).any(|part| part == challenge));
+    Some(complete)
 }
 
 /// Reads a certificate file's text.

@@ -139,7 +139,7 @@ impl Net for ShapedNet {
         match self.next(self.peers.bounded_wait(wait)) {
             Some(Letter { from, frame: Some(frame), .. }) => Ok(Some((from, frame))),
             Some(Letter { from, frame: None, .. }) => {
-                Err(self.peers.fail(NetError::Lost { peer: from, place: Place::HERE }, from))
+                Err(self.peers.fail(NetError::Lost { peer: from, place: Place::HERE, tried: Duration::ZERO }, from))
             }
             None => self.peers.nothing(wait),
         }

@@ -1,11 +1,14 @@
 //! Accepted and refused connections, and the errors on each side.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType};
 
 use crate::common::{Keys, addresses, config, connect, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
@@ -163,6 +166,74 @@ fn however_many_strangers_hold_connections_the_parties_meet() {
     results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
     drop(results);
     strangers.into_iter().for_each(|stranger| stranger.join().unwrap());
+}
+
+/// Strangers call from an address of their own each, say what a TLS client says, and wait. The honest party is so far
+/// away that strangers could take every place of handshakes in the meantime.
+#[test]
+fn strangers_from_many_addresses_do_not_keep_a_distant_party_out() {
+    let keys = Keys::new(2);
+    let mut parties = prepared(2, &keys);
+    let address = parties[0].1.local_addr().unwrap();
+    parties[1].0.parties[0].address = far_away(address, Duration::from_millis(300)).to_string();
+    let (over, called) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let hello = [&[22, 3, 1, 2, 0][..], &[1; 512]].concat();
+    let start = Instant::now();
+    let results = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut held = VecDeque::new();
+            while !over.load(Ordering::Relaxed) && start.elapsed() < Duration::from_secs(20) {
+                let number = called.fetch_add(1, Ordering::Relaxed) as u32;
+                let [_, a, b, c] = number.to_be_bytes();
+                let due = start + number * Duration::from_micros(1250); // 800 a second
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+                rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::new(127, 1 + a, b, c.max(1)), 0)).unwrap();
+                let Ok(()) = rustix::net::connect(&socket, &address) else { continue };
+                let mut stream = TcpStream::from(socket);
+                let _ = stream.write_all(&hello);
+                held.push_back(stream);
+                held.drain(..held.len().saturating_sub(300));
+            }
+        });
+        thread::sleep(Duration::from_millis(300));
+        let results = connect(parties);
+        over.store(true, Ordering::Relaxed);
+        results
+    });
+    results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
+    let (took, called) = (start.elapsed(), called.into_inner());
+    assert!(called > 100 && took < Duration::from_secs(15), "{called} strangers in {took:?}");
+}
+
+/// Returns an address behind which `target` is a round trip of this length away.
+fn far_away(target: SocketAddr, rtt: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let Ok(far) = TcpStream::connect(target) else { continue };
+            let ends = [(near.try_clone(), far.try_clone()), (far.try_clone(), near.try_clone())];
+            for (from, to) in ends {
+                let (mut from, mut to) = (from.unwrap(), to.unwrap());
+                let (carry, carried) = mpsc::channel::<(Instant, Vec<u8>)>();
+                thread::spawn(move || {
+                    let mut piece = [0; 4096];
+                    while let Ok(bytes @ 1..) = from.read(&mut piece) {
+                        let _ = carry.send((Instant::now() + rtt / 2, piece[..bytes].to_vec()));
+                    }
+                });
+                thread::spawn(move || {
+                    for (due, bytes) in carried {
+                        thread::sleep(due.saturating_duration_since(Instant::now()));
+                        let _ = to.write_all(&bytes);
+                    }
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    address
 }
 
 fn is_patient(error: std::io::Error) -> bool {

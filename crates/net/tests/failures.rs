@@ -9,25 +9,27 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Keys, addresses, config, connect, failure, impatient, listeners, receive, within};
-use quorate_net::tcp::TcpNet;
+use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Net, NetError, Wait};
 
 const KEYS: &str = "QUORATE_NET_TEST_KEYS";
 const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
+const ME: &str = "QUORATE_NET_TEST_ME";
 
-/// Not a test: party 1 of the tests below, in a process of its own. It echoes until it is lost.
+/// Not a test: a party of the tests below, in a process of its own. It echoes until it is lost.
 #[test]
 #[ignore = "run by other tests as a child process"]
 fn child_party() {
     let (Ok(keys), Ok(addresses)) = (std::env::var(KEYS), std::env::var(ADDRESSES)) else { return };
     let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
-    let mut net = TcpNet::connect(&config(1, keys.as_ref(), &addresses)).unwrap();
+    let me = std::env::var(ME).unwrap().parse().unwrap();
+    let mut net = TcpNet::connect(&config(me, keys.as_ref(), &addresses)).unwrap();
     while let Ok(Some((from, frame))) = net.recv(within(60)) {
         net.send(from, frame).unwrap();
     }
 }
 
-/// The process of party 1, which ends with the test, whatever its outcome.
+/// The process of a party, which ends with the test, whatever its outcome.
 struct Process(Child);
 
 impl Process {
@@ -56,33 +58,45 @@ impl Drop for Process {
 
 /// Runs this process as party 0, and a child as party 1.
 fn with_child() -> (Keys, TcpNet, Process) {
+    with_child_as(1, impatient)
+}
+
+/// Runs a child as party `child`, and this process as the other one of two.
+fn with_child_as(child: usize, change: impl Fn(TcpConfig) -> TcpConfig) -> (Keys, TcpNet, Process) {
+    let (me, party) = (1 - child, child);
     let keys = Keys::new(2);
     let mut listeners = listeners(2);
     let addresses = addresses(&listeners);
-    drop(listeners.pop());
+    drop(listeners.remove(child));
     let child = Process(
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "failures::child_party", "--ignored"])
             .env(KEYS, keys.path())
+            .env(ME, party.to_string())
             .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
             .stdout(Stdio::null())
             .spawn()
             .unwrap(),
     );
-    let impatient = impatient(config(0, keys.path(), &addresses));
-    let mut net = TcpNet::connect_on(&impatient, listeners.remove(0)).unwrap();
-    net.send(1, vec![1, 2, 3]).unwrap();
-    assert_eq!(receive(&mut net), (1, vec![1, 2, 3]));
+    let mut net = TcpNet::connect_on(&change(config(me, keys.path(), &addresses)), listeners.remove(0)).unwrap();
+    net.send(party, vec![1, 2, 3]).unwrap();
+    assert_eq!(receive(&mut net), (party, vec![1, 2, 3]));
     (keys, net, child)
 }
 
+/// Its port refuses connections, on either side of the first one.
 #[test]
 fn a_killed_process_is_lost_at_once() {
-    let (_keys, mut net, mut child) = with_child();
-    child.kill();
-    let (error, took) = failure(&mut net);
-    assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    for child in [0, 1] {
+        let patient = |config| TcpConfig { reconnect_timeout: Duration::from_secs(30), ..config };
+        let (_keys, mut net, mut process) = with_child_as(child, patient);
+        thread::sleep(Duration::from_millis(300)); // the party that is called has tried its peer's address
+        process.kill();
+        let (error, took) = failure(&mut net);
+        assert!(matches!(error, NetError::Lost { peer, .. } if peer == child), "{error}");
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        println!("party {child} was lost after {took:?}");
+    }
 }
 
 #[test]

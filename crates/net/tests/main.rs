@@ -2,6 +2,7 @@
 
 mod common;
 mod connecting;
+mod cuts;
 mod failures;
 mod memory;
 mod shaped;

@@ -93,15 +93,18 @@ pub struct PartyEntry {
 pub struct Limits {
     /// Seconds within which all parties must connect.
     pub connect_timeout_s: f64,
-    /// Seconds of silence after which a peer counts as lost. A slow peer is not silent: heartbeats go out every second.
+    /// Seconds of silence after which a connection counts as lost. A slow peer is not silent: heartbeats go out every
+    /// second.
     pub peer_timeout_s: f64,
+    /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0: none is tried.
+    pub reconnect_timeout_s: f64,
     /// Seconds to wait for a peer that sends heartbeats but nothing that is due; 0: no limit.
     pub stall_timeout_s: f64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, stall_timeout_s: 600.0 }
+        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, reconnect_timeout_s: 30.0, stall_timeout_s: 600.0 }
     }
 }
 
@@ -152,6 +155,9 @@ impl Config {
         };
         seconds("connect_timeout_s", config.limits.connect_timeout_s)?;
         seconds("peer_timeout_s", config.limits.peer_timeout_s)?;
+        if config.limits.reconnect_timeout_s != 0.0 {
+            seconds("reconnect_timeout_s", config.limits.reconnect_timeout_s)?; // 0 tries none
+        }
         if config.limits.stall_timeout_s != 0.0 {
             seconds("stall_timeout_s", config.limits.stall_timeout_s)?; // 0 waits for ever
         }
@@ -198,6 +204,7 @@ impl Config {
         tcp.listen = self.listen.clone();
         tcp.connect_timeout = Duration::from_secs_f64(self.limits.connect_timeout_s);
         tcp.peer_timeout = Duration::from_secs_f64(self.limits.peer_timeout_s);
+        tcp.reconnect_timeout = Duration::from_secs_f64(self.limits.reconnect_timeout_s);
         tcp.heartbeat = tcp.heartbeat.min(tcp.peer_timeout / 4);
         tcp
     }

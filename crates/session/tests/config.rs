@@ -37,7 +37,10 @@ fn a_good_file_is_read_with_paths_relative_to_it() {
     assert_eq!((config.me, config.parties.len()), (1, 3));
     assert!(config.key.is_absolute() && config.key.ends_with("keys/party1.key"));
     assert_eq!(config.parties[2].certificate, PathBuf::from("/etc/quorate/party2.crt"));
-    assert_eq!((config.limits.connect_timeout_s, config.limits.peer_timeout_s), (30.0, 2.5));
+    let limits = config.limits;
+    assert_eq!((limits.connect_timeout_s, limits.peer_timeout_s, limits.reconnect_timeout_s), (30.0, 2.5, 30.0));
+    let none = GOOD.replace("peer_timeout_s = 2.5", "reconnect_timeout_s = 0");
+    assert_eq!(read("none", &none).unwrap().limits.reconnect_timeout_s, 0.0);
 }
 
 #[test]
@@ -55,6 +58,7 @@ fn each_mistake_is_named() {
         ("= 2.5", "= -1", "must be a positive number of seconds"),
         ("= 2.5", "= nan", "must be a positive number of seconds"),
         ("= 2.5", "= 1e300", "must be a positive number of seconds"),
+        ("peer_timeout_s = 2.5", "reconnect_timeout_s = -1", "`reconnect_timeout_s` must be a positive number"),
         ("peer_timeout_s", "peer_timeout", "peer_timeout_s"),
         ("[limits]", "[[party]]\naddress = \"four:1\"\ncertificate = \"4.crt\"\n[limits]", "3, 5 or 7 parties, not 4"),
         ("me = 1", "me = = 1", "TOML"),

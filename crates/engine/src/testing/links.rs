@@ -273,7 +273,7 @@ impl LyingNet {
     }
 
     fn is_lost(&self) -> NetError {
-        NetError::Lost { peer: (self.me + 1) % self.parties, place: Place::HERE }
+        NetError::Lost { peer: (self.me + 1) % self.parties, place: Place::HERE, tried: Duration::ZERO }
     }
 
     /// Takes what has arrived, and counts it as taken.
@@ -352,7 +352,7 @@ impl Net for LyingNet {
             self.hall.with(|seats| seats[me].waits = false);
             let peer = (me + 1) % self.parties;
             return match is_still {
-                true => Err(NetError::Timeout { peer, place: Place::HERE, silent: STEP }),
+                true => Err(NetError::Timeout { peer, place: Place::HERE, silent: STEP, tried: Duration::ZERO }),
                 false => taken,
             };
         }
@@ -448,7 +448,7 @@ mod tests {
             let before: &[u8] = if what == What::Withheld { &[1, 3] } else { &[1] };
             assert!(before.starts_with(&all) && liar.has_lied(), "{what:?}: {all:?}");
             let is_told = match (&done, what) {
-                (Err(Error::Net { peer: 0, fault: Fault::Lost, .. }), _) => what != What::Withheld,
+                (Err(Error::Net { peer: 0, fault: Fault::Lost { .. }, .. }), _) => what != What::Withheld,
                 (Err(Error::Net { peer: 0, fault: Fault::Silent { .. }, .. }), _) => what != What::Gone,
                 (Err(Error::Aborted { by: 0, cause: Cause::Silent { .. } }), _) => what == What::Withheld,
                 _ => false,

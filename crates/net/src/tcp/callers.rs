@@ -1,21 +1,64 @@
 //! Callers whose identity is not known yet. Limits ensure that peers connect even while strangers hold many
 //! connections.
 //!
-//! A caller first waits, without a thread, until its whole first message has arrived; an honest caller sends it at
-//! once. Then its handshake runs in a thread, and the number of these is bounded. If there are too many callers, the
-//! oldest one from the address with the most callers is dropped. A caller whose certificate is known no longer counts.
+//! 1. A caller gets a challenge, and waits without a thread until its answer (see `knock`) and its whole first message
+//!    of TLS have arrived. Other words end the connection.
+//! 2. Then its handshake runs in a thread, and the number of these is bounded. A caller whose certificate is known no
+//!    longer counts.
+//!
+//! In both, callers have places by their [`Class`]: no caller takes a place of another class, so strangers never take
+//! one of a peer's address. If all places of a class are taken, one of the callers of the network with the most callers
+//! is dropped, at random: under a flood, each attempt of an honest caller has the same chance, so that some attempt
+//! succeeds. If the oldest were dropped, no caller whose round trip is long would ever get through.
 
-use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The largest number of callers that have not sent their first message yet, and how long they have for it.
-const SILENT: usize = 256;
+use super::draws::Draws;
+use super::knock::{ANSWER_BYTES, Answer, AnswerKeys, CHALLENGE_BYTES, Challenge, challenge_bytes};
+use crate::NetError;
+
+/// The class of a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// It calls from the address of a peer.
+    Guest,
+    /// It calls from another address, with an answer that takes the parties' certificates.
+    Informed,
+    /// It calls from another address, and has not shown anything.
+    Stranger,
+}
+
+/// Numbers of places by class.
+#[derive(Clone, Copy)]
+struct Places {
+    guests: usize,
+    informed: usize,
+    strangers: usize,
+}
+
+impl Places {
+    fn of(self, class: Class) -> usize {
+        match class {
+            Class::Guest => self.guests,
+            Class::Informed => self.informed,
+            Class::Stranger => self.strangers,
+        }
+    }
+}
+
+/// The largest numbers of callers that wait without a thread, and the time that they have for their first message. Each
+/// holds a file descriptor; a process may have 1024 of these by default. Callers become informed when they leave.
+const WAITING: Places = Places { guests: 64, informed: 0, strangers: 512 };
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The largest number of callers whose handshakes run at once.
-const TALKING: usize = 64;
+/// The largest numbers of callers whose handshakes run at once.
+const TALKING: Places = Places { guests: 32, informed: 48, strangers: 16 };
+/// The most handshakes that begin per second. This bounds what callers from other addresses than the peers' cost in
+/// threads and signatures.
+const PER_SECOND: Places = Places { guests: usize::MAX, informed: 200, strangers: 50 };
 /// The number of callers accepted before the other callers are handled again.
 const AT_ONCE: usize = 64;
 /// Bytes of a TLS record's header (type, version and length); the content type of handshakes.
@@ -34,45 +77,152 @@ pub(crate) fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
     }
 }
 
+/// The unit by which callers are counted: an IPv4 address, or the /64 of IPv6 that one subscriber holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Network {
+    V4(Ipv4Addr),
+    V6([u16; 4]),
+}
+
+impl Network {
+    fn of(address: IpAddr) -> Network {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Network::V4(address),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                Network::V6([a, b, c, d])
+            }
+        }
+    }
+}
+
+/// The addresses of peers, for which places are reserved.
+#[derive(Default)]
+pub(crate) struct Guests {
+    addresses: Mutex<BTreeSet<IpAddr>>,
+}
+
+impl Guests {
+    pub(crate) fn add(&self, addresses: impl IntoIterator<Item = IpAddr>) {
+        let canonical = addresses.into_iter().map(|address| address.to_canonical());
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).extend(canonical);
+    }
+
+    fn expect(&self, address: IpAddr) -> bool {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).contains(&address.to_canonical())
+    }
+}
+
 /// A connection from an unknown caller.
 pub(crate) struct Caller {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
     since: Instant,
+    challenge: Challenge,
+    class: Class,
 }
 
 impl Caller {
-    /// Returns whether the caller's first message is there; `None` if it will not come.
-    fn has_spoken(&self) -> Option<bool> {
+    /// Sends the challenge to a caller that was accepted. `None` if it cannot be sent.
+    fn challenged(mut stream: TcpStream, from: SocketAddr, challenge: Challenge, class: Class) -> Option<Caller> {
+        stream.set_nonblocking(true).ok()?;
+        // The buffer of a new connection takes this much at once.
+        let sent = stream.write(&challenge_bytes(&challenge)).ok()?;
+        let caller = Caller { stream, from, since: Instant::now(), challenge, class };
+        (sent == CHALLENGE_BYTES).then_some(caller)
+    }
+
+    /// Returns the caller's class once its answer and first message are there; `None` if they will not come.
+    fn has_spoken(&self, keys: &AnswerKeys) -> Option<Option<Class>> {
         let mut seen = [0; 4096];
-        match self.stream.peek(&mut seen) {
+        let spoken = match self.stream.peek(&mut seen) {
             Ok(0) => None,
-            Ok(bytes) => is_whole(&seen[..bytes], seen.len()).filter(|whole| *whole || self.is_in_time()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => self.is_in_time().then_some(false),
-            Err(error) => (error.kind() == ErrorKind::Interrupted).then_some(false),
-        }
+            Ok(bytes) => {
+                let answer = keys.read(&self.challenge, &seen[..bytes])?;
+                let whole = answer != Answer::Begun && is_whole(&seen[ANSWER_BYTES..bytes], seen.len() - ANSWER_BYTES)?;
+                Some(whole.then_some(match (self.class, answer) {
+                    (Class::Stranger, Answer::Right) => Class::Informed,
+                    (class, _) => class,
+                }))
+            }
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted).then_some(None),
+        };
+        spoken.filter(|class| class.is_some() || self.is_in_time())
     }
 
     fn is_in_time(&self) -> bool {
         self.since.elapsed() < PATIENCE
     }
+
+    /// Takes the answer, which is there, off the connection: TLS follows.
+    fn without_answer(mut self, class: Class) -> Option<Caller> {
+        self.stream.read_exact(&mut [0; ANSWER_BYTES]).ok()?;
+        Some(Caller { class, ..self })
+    }
 }
 
-/// Returns the caller to drop if there are too many.
-fn superfluous<'a>(callers: impl Iterator<Item = (&'a SocketAddr, &'a Instant)> + Clone) -> Option<usize> {
-    let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    callers.clone().for_each(|(from, _)| *counts.entry(from.ip()).or_default() += 1);
-    let rank = |(_, (from, since)): &(usize, (&SocketAddr, &Instant))| {
-        (counts.get(&from.ip()).copied().unwrap_or(0), std::cmp::Reverse(**since))
-    };
-    callers.enumerate().max_by_key(rank).map(|(at, _)| at)
+/// Returns a caller to drop if the callers of one class hold more places than there are.
+fn superfluous(callers: &[(IpAddr, Class)], places: Places, draws: &mut Draws) -> Option<usize> {
+    let held = |class| callers.iter().filter(|(_, other)| *other == class).count();
+    let over =
+        [Class::Guest, Class::Informed, Class::Stranger].into_iter().find(|&class| held(class) > places.of(class));
+    let mut networks: BTreeMap<Network, Vec<usize>> = BTreeMap::new();
+    for (at, (from, _)) in callers.iter().enumerate().filter(|(_, (_, class))| Some(*class) == over) {
+        networks.entry(Network::of(*from)).or_default().push(at);
+    }
+    let most = networks.values().map(Vec::len).max()?;
+    let busiest: Vec<usize> = networks.into_values().filter(|callers| callers.len() == most).flatten().collect();
+    busiest.get(draws.below(busiest.len())).copied()
 }
 
-/// Callers that have not sent a whole first message yet.
-#[derive(Default)]
-pub(crate) struct WaitingRoom(Vec<Caller>);
+/// Handshakes that may begin now: at most a number per second, and a tenth of that at one moment.
+struct Budget {
+    per_second: f64,
+    left: f64,
+    since: Instant,
+}
 
-impl WaitingRoom {
+impl Budget {
+    fn new(per_second: usize) -> Self {
+        let per_second = per_second as f64;
+        Budget { per_second, left: per_second / 10.0, since: Instant::now() }
+    }
+
+    fn take(&mut self) -> bool {
+        let earned = self.since.elapsed().as_secs_f64() * self.per_second;
+        self.since = Instant::now();
+        self.left = (self.left + earned).min(self.per_second / 10.0);
+        let may = self.left >= 1.0;
+        self.left -= if may { 1.0 } else { 0.0 };
+        may
+    }
+}
+
+/// Callers that have not sent their answer and a whole first message yet.
+pub(crate) struct WaitingRoom<'a> {
+    callers: Vec<Caller>,
+    keys: &'a AnswerKeys,
+    guests: &'a Guests,
+    draws: Draws,
+    /// For informed callers and strangers.
+    budgets: [Budget; 2],
+}
+
+impl<'a> WaitingRoom<'a> {
+    /// Opens an empty room.
+    ///
+    /// # Errors
+    /// Those of [`Draws::new`].
+    pub(crate) fn new(keys: &'a AnswerKeys, guests: &'a Guests) -> Result<Self, NetError> {
+        let budgets = [PER_SECOND.informed, PER_SECOND.strangers].map(Budget::new);
+        Ok(WaitingRoom { callers: Vec::new(), keys, guests, draws: Draws::new()?, budgets })
+    }
+
+    /// Returns whether no caller waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.callers.is_empty()
+    }
+
     /// Accepts callers. Returns those whose first message is there, and whether more may be calling.
     pub(crate) fn admit(&mut self, listener: &TcpListener) -> (Vec<Caller>, bool) {
         let mut came = 0;
@@ -80,61 +230,81 @@ impl WaitingRoom {
             && let Ok((stream, from)) = listener.accept()
         {
             came += 1;
-            if stream.set_nonblocking(true).is_ok() {
-                self.0.push(Caller { stream, from, since: Instant::now() });
-            }
+            let class = if self.guests.expect(from.ip()) { Class::Guest } else { Class::Stranger };
+            self.callers.extend(Caller::challenged(stream, from, self.draws.bytes(), class));
         }
-        while self.0.len() > SILENT
-            && let Some(at) = superfluous(self.0.iter().map(|caller| (&caller.from, &caller.since)))
-        {
-            self.0.remove(at);
-        }
+        self.make_room();
         let (mut spoke, mut silent) = (Vec::new(), Vec::new());
-        for caller in self.0.drain(..) {
-            match caller.has_spoken() {
-                Some(true) => spoke.push(caller),
-                Some(false) => silent.push(caller),
+        for caller in std::mem::take(&mut self.callers) {
+            match caller.has_spoken(self.keys) {
+                Some(Some(class)) if self.may_begin(class) => spoke.extend(caller.without_answer(class)),
+                Some(Some(_)) if !caller.is_in_time() => {}
+                Some(_) => silent.push(caller),
                 None => {}
             }
         }
-        self.0 = silent;
+        self.callers = silent;
         (spoke, came == AT_ONCE)
+    }
+
+    fn may_begin(&mut self, class: Class) -> bool {
+        match class {
+            Class::Guest => true,
+            Class::Informed => self.budgets[0].take(),
+            Class::Stranger => self.budgets[1].take(),
+        }
+    }
+
+    fn make_room(&mut self) {
+        let mut held: Vec<(IpAddr, Class)> =
+            self.callers.iter().map(|caller| (caller.from.ip(), caller.class)).collect();
+        while let Some(at) = superfluous(&held, WAITING, &mut self.draws) {
+            held.remove(at);
+            self.callers.remove(at);
+        }
     }
 }
 
 struct Talking {
     number: u64,
     stream: TcpStream,
-    from: SocketAddr,
-    since: Instant,
+    from: IpAddr,
+    class: Class,
 }
 
 /// Callers whose handshakes run.
-#[derive(Default)]
 pub(crate) struct Handshakes {
-    talking: Mutex<Vec<Talking>>,
+    talking: Mutex<(Vec<Talking>, Draws)>,
 }
 
 impl Handshakes {
+    /// Returns no handshakes.
+    ///
+    /// # Errors
+    /// Those of [`Draws::new`].
+    pub(crate) fn new() -> Result<Self, NetError> {
+        Ok(Handshakes { talking: Mutex::new((Vec::new(), Draws::new()?)) })
+    }
+
     /// Registers a caller under a number of its own, and drops another one if there are too many.
     pub(crate) fn begin(&self, number: u64, caller: &Caller) {
         let Ok(stream) = caller.stream.try_clone() else { return };
-        let mut talking = self.lock();
-        if talking.len() >= TALKING
-            && let Some(at) = superfluous(talking.iter().map(|caller| (&caller.from, &caller.since)))
-        {
+        let mut held = self.lock();
+        let (talking, draws) = &mut *held;
+        talking.push(Talking { number, stream, from: caller.from.ip(), class: caller.class });
+        let callers: Vec<(IpAddr, Class)> = talking.iter().map(|caller| (caller.from, caller.class)).collect();
+        if let Some(at) = superfluous(&callers, TALKING, draws) {
             // The caller's thread reads the end of the connection and ends.
             let _ = talking.remove(at).stream.shutdown(Shutdown::Both);
         }
-        talking.push(Talking { number, stream, from: caller.from, since: caller.since });
     }
 
     /// Removes a caller that was identified, or has gone.
     pub(crate) fn end(&self, number: u64) {
-        self.lock().retain(|caller| caller.number != number);
+        self.lock().0.retain(|caller| caller.number != number);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Talking>> {
+    fn lock(&self) -> MutexGuard<'_, (Vec<Talking>, Draws)> {
         self.talking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -143,18 +313,53 @@ impl Handshakes {
 mod tests {
     use super::*;
 
+    use Class::{Guest, Informed, Stranger};
+
+    /// Returns the callers that are dropped in many draws.
+    fn dropped(callers: &[(&str, Class)], guests: usize, informed: usize, strangers: usize) -> BTreeSet<Option<usize>> {
+        let callers: Vec<(IpAddr, Class)> =
+            callers.iter().map(|(address, class)| (address.parse().unwrap(), *class)).collect();
+        let (mut draws, places) = (Draws::new().unwrap(), Places { guests, informed, strangers });
+        (0..200).map(|_| superfluous(&callers, places, &mut draws)).collect()
+    }
+
     #[test]
-    fn the_oldest_of_the_busiest_address_goes() {
-        let start = Instant::now();
-        let callers: Vec<(SocketAddr, Instant)> = ["10.0.0.1:1", "10.0.0.2:2", "10.0.0.1:3", "10.0.0.3:4"]
-            .iter()
-            .zip([5, 1, 4, 3])
-            .map(|(from, since)| (from.parse().unwrap(), start + Duration::from_secs(since)))
-            .collect();
-        let drop = |callers: &[(SocketAddr, Instant)]| superfluous(callers.iter().map(|(from, since)| (from, since)));
-        assert_eq!(drop(&callers), Some(2));
-        assert_eq!(drop(&callers[..2]), Some(1), "one each: the oldest");
-        assert_eq!(drop(&[]), None);
+    fn any_of_the_busiest_network_goes() {
+        let callers = ["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "10.0.0.3"].map(|address| (address, Stranger));
+        assert_eq!(dropped(&callers, 9, 9, 3), BTreeSet::from([Some(0), Some(2)]));
+        assert_eq!(dropped(&callers[..2], 9, 9, 1), BTreeSet::from([Some(0), Some(1)]), "one each: any of them");
+        assert_eq!(dropped(&callers, 0, 0, 4), BTreeSet::from([None]));
+        assert_eq!(dropped(&[], 0, 0, 0), BTreeSet::from([None]));
+        let six = ["2001:db8::1", "2001:db8:0:1::1", "2001:db8::2:0:0:7"].map(|address| (address, Stranger));
+        assert_eq!(dropped(&six, 9, 9, 2), BTreeSet::from([Some(0), Some(2)]), "one /64 is one network");
+    }
+
+    #[test]
+    fn no_caller_takes_a_place_of_another_class() {
+        let classes = [Guest, Stranger, Informed, Guest, Stranger, Informed];
+        let callers: Vec<(&str, Class)> = classes.iter().map(|class| ("10.0.0.1", *class)).collect();
+        assert_eq!(dropped(&callers, 2, 2, 1), BTreeSet::from([Some(1), Some(4)]));
+        assert_eq!(dropped(&callers, 2, 1, 2), BTreeSet::from([Some(2), Some(5)]));
+        assert_eq!(dropped(&callers, 1, 2, 2), BTreeSet::from([Some(0), Some(3)]));
+    }
+
+    #[test]
+    fn guests_are_known_by_their_whole_address() {
+        let guests = Guests::default();
+        guests.add(["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()]);
+        let addresses = ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8::1", "10.0.0.2", "2001:db8::2"];
+        let expected = addresses.map(|address| guests.expect(address.parse().unwrap()));
+        assert_eq!(expected, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn handshakes_are_bounded_in_time() {
+        let mut budget = Budget::new(250);
+        let at_once = (0..1000).filter(|_| budget.take()).count();
+        assert!((25..35).contains(&at_once), "{at_once}");
+        std::thread::sleep(Duration::from_millis(40));
+        let later = (0..1000).filter(|_| budget.take()).count();
+        assert!((8..=30).contains(&later), "{later}");
     }
 
     #[test]
@@ -169,19 +374,24 @@ mod tests {
     }
 
     #[test]
-    fn too_many_handshakes_end_the_oldest() {
+    fn too_many_handshakes_end_one() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let handshakes = Handshakes::default();
+        let handshakes = Handshakes::new().unwrap();
         let mut ends: Vec<TcpStream> = Vec::new();
-        for number in 0..=TALKING as u64 {
+        for number in 0..=TALKING.informed as u64 {
             ends.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
             let (stream, from) = listener.accept().unwrap();
-            handshakes.begin(number, &Caller { stream, from, since: Instant::now() });
+            let (since, challenge, class) = (Instant::now(), [0; 32], Informed);
+            handshakes.begin(number, &Caller { stream, from, since, challenge, class });
         }
-        assert_eq!(ends[0].peek(&mut [0]).unwrap(), 0, "the first is closed");
-        ends[1].set_nonblocking(true).unwrap();
-        assert!(ends[1].peek(&mut [0]).is_err(), "the second is not");
-        handshakes.end(5);
-        assert_eq!(handshakes.lock().len(), TALKING - 1);
+        let is_closed = |end: &&TcpStream| {
+            end.set_nonblocking(true).unwrap();
+            end.peek(&mut [0]).is_ok_and(|bytes| bytes == 0)
+        };
+        assert_eq!(ends.iter().filter(is_closed).count(), 1);
+        assert_eq!(handshakes.lock().0.len(), TALKING.informed);
+        let first = handshakes.lock().0[0].number;
+        handshakes.end(first);
+        assert_eq!(handshakes.lock().0.len(), TALKING.informed - 1);
     }
 }

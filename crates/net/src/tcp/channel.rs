@@ -1,5 +1,7 @@
 //! The conversion between a socket's bytes and a peer's plain bytes: TLS 1.3, without any I/O.
 
+use std::sync::Arc;
+
 use rustls::Error as TlsError;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::CertificateDer;
@@ -7,6 +9,9 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
 };
+
+use super::claim::Exported;
+use super::exporter::Exporter;
 
 /// Plain bytes in a full TLS record, and a bound on what TLS adds to one. If TLS adds more after all, it reports it.
 const RECORD: usize = 16 << 10;
@@ -18,6 +23,7 @@ const RAW_BYTES: usize = 256 << 10;
 /// One end of a byte stream between two parties, with bytes from the socket that are not opened yet.
 pub(crate) struct Channel {
     machine: Machine,
+    exporter: Arc<Exporter>,
     raw: Box<[u8]>,
     raw_len: usize,
     /// Whether an error or a goodbye ended the TLS machine, which would panic if it were used.
@@ -39,16 +45,21 @@ enum Step {
 }
 
 impl Channel {
-    pub(crate) fn client(tls: UnbufferedClientConnection) -> Self {
-        Self::new(Machine::Client(Box::new(tls)))
+    pub(crate) fn client(tls: UnbufferedClientConnection, exporter: Arc<Exporter>) -> Self {
+        Self::new(Machine::Client(Box::new(tls)), exporter)
     }
 
-    pub(crate) fn server(tls: UnbufferedServerConnection) -> Self {
-        Self::new(Machine::Server(Box::new(tls)))
+    pub(crate) fn server(tls: UnbufferedServerConnection, exporter: Arc<Exporter>) -> Self {
+        Self::new(Machine::Server(Box::new(tls)), exporter)
     }
 
-    fn new(machine: Machine) -> Self {
-        Channel { machine, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0, over: false }
+    fn new(machine: Machine, exporter: Arc<Exporter>) -> Self {
+        Channel { machine, exporter, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0, over: false }
+    }
+
+    /// Returns bytes that only the two ends of this connection have, once the handshake is over.
+    pub(crate) fn exported(&self) -> Option<Exported> {
+        self.exporter.exported().filter(|_| self.is_ready())
     }
 
     /// Returns whether application data may be sealed.
@@ -279,6 +290,7 @@ fn too_small_to_encrypt(error: &EncryptError) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::PathBuf;
     use std::sync::LazyLock;
 
@@ -335,9 +347,11 @@ mod tests {
 
     #[test]
     fn data_survives_any_cuts_in_both_directions() {
-        let pinned = pinned("cuts");
+        let (pinned, mut exports) = (pinned("cuts"), BTreeSet::new());
         for piece in [1, 7, 1000, 100_000] {
             let mut ends = shake(&pinned, piece, &mut |_, _| ()).unwrap();
+            let exported = ends.each_ref().map(|end| end.exported().unwrap());
+            assert!(exported[0] == exported[1] && exports.insert(exported[0].to_vec()));
             assert_eq!(ends[0].peer_certificate().and_then(|certificate| pinned[0].party_of(certificate)), Some(1));
             for (from, length) in [(0, 0), (1, 1), (0, 16_384), (1, 16_385), (0, 200_000), (1, 3)] {
                 let data: Vec<u8> = (0..length).map(|i| i as u8).collect();

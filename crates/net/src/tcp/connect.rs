@@ -3,55 +3,32 @@
 //! certificate, version or number is a specific error.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use super::callers::{Caller, Handshakes, WaitingRoom};
+use super::TcpConfig;
+use super::callers::{Caller, Guests, Handshakes, WaitingRoom};
 use super::channel::Channel;
+use super::draws::Backoff;
 use super::handshake::{Broken, Talk};
-use super::hello::{Hello, Nonce, VERSION, Verdict};
+use super::hello::{Hello, Nonce, Purpose, VERSION, Verdict};
 use super::link::Established;
+use super::names::{call, numeric, resolve};
 use super::pinned::{PROTOCOL, Pinned};
-use super::{PartyConfig, TcpConfig};
-use crate::{Attempt, ConfigProblem, NetError, Place, Refusal};
+use crate::{Attempt, NetError, Place, Refusal};
 
 /// The interval at which the threads check for news.
 const TICK: Duration = Duration::from_millis(5);
-/// The pause between two calls to a peer that is not there yet.
-const REDIAL: Duration = Duration::from_millis(50);
-/// The time-out of one TCP connection.
-const DIAL: Duration = Duration::from_secs(1);
+/// The first and the longest pause between two calls to a peer that is not there yet.
+pub(crate) const REDIAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// The first and the longest pause between two look-ups of the names of peers, whose addresses have reserved places.
+const LOOK_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
-
-/// Opens the port on which the peers call.
-///
-/// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
-/// a name that does not resolve; [`NetError::Io`].
-pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
-    let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
-    let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
-        true => NetError::Interrupted,
-        false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
-        false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
-    })?;
-    let mut bound = TcpListener::bind(&resolved[..]);
-    if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
-        // Peers use an address that belongs to a router in front of this machine.
-        let port = resolved[0].port();
-        bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
-    }
-    bound.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => NetError::PortInUse { address: address.clone() },
-        _ => super::io_error("listening for peers", error),
-    })
-}
 
 /// Connects with every peer; element i is the connection to party i, none for this party.
 pub(crate) fn connect_all(
@@ -59,8 +36,9 @@ pub(crate) fn connect_all(
     listener: &TcpListener,
     pinned: &Pinned,
     nonce: Nonce,
+    guests: &Guests,
     deadline: Instant,
-) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+) -> Result<Vec<Option<Met>>, NetError> {
     listener.set_nonblocking(true).map_err(|error| super::io_error("listening for peers", error))?;
     let (news, arrivals) = mpsc::channel();
     let meeting = Meeting {
@@ -69,13 +47,20 @@ pub(crate) fn connect_all(
         nonce,
         deadline,
         stop: AtomicBool::new(false),
-        callers: Handshakes::default(),
+        callers: Handshakes::new()?,
+        guests,
         claims: Mutex::new((0..config.parties.len()).map(|_| None).collect()),
     };
     thread::scope(|scope| {
         let meeting = &meeting;
-        let acceptor = news.clone();
-        scope.spawn(move || meeting.accept_all(scope, listener, &acceptor));
+        if config.me + 1 < config.parties.len() {
+            let acceptor = news.clone();
+            scope.spawn(|| meeting.look_up_guests());
+            scope.spawn(move || match meeting.accept_all(scope, listener, &acceptor) {
+                Ok(()) => {}
+                Err(error) => drop(acceptor.send(News::Failed(error))),
+            });
+        }
         for peer in 0..config.me {
             let news = news.clone();
             scope.spawn(move || meeting.dial(peer, &news));
@@ -87,9 +72,23 @@ pub(crate) fn connect_all(
     })
 }
 
+/// A peer that this party is connected with.
+pub(crate) struct Met {
+    pub(crate) link: Established,
+    pub(crate) nonce: Nonce,
+    /// Whether the peer continues links over other connections.
+    pub(crate) resumes: bool,
+}
+
+impl Met {
+    fn new(talk: Talk<'_>, theirs: &Hello) -> Result<Met, Broken> {
+        Ok(Met { link: talk.establish()?, nonce: theirs.nonce, resumes: theirs.purpose == Purpose::First })
+    }
+}
+
 /// The reports of the threads.
 enum News {
-    Connected(usize, Box<Established>, Nonce),
+    Connected(usize, Box<Met>),
     Tried(usize, Attempt),
     /// A caller was refused that may or may not be the missing peer.
     Refused(NetError),
@@ -103,15 +102,16 @@ struct Meeting<'a> {
     deadline: Instant,
     stop: AtomicBool,
     callers: Handshakes,
+    guests: &'a Guests,
     /// The nonce and the connection of the caller that called as each party.
     claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
 }
 
 impl Meeting<'_> {
-    fn collect(&self, arrivals: &mpsc::Receiver<News>) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+    fn collect(&self, arrivals: &mpsc::Receiver<News>) -> Result<Vec<Option<Met>>, NetError> {
         let (me, parties) = (self.config.me, self.config.parties.len());
         let started = Instant::now();
-        let mut links: Vec<Option<(Established, Nonce)>> = (0..parties).map(|_| None).collect();
+        let mut links: Vec<Option<Met>> = (0..parties).map(|_| None).collect();
         let mut last = vec![Attempt::NeverCalled; parties];
         let mut refused = None;
         let mut came = vec![false; parties];
@@ -133,9 +133,9 @@ impl Meeting<'_> {
                 return Err(NetError::Interrupted);
             }
             match arrivals.recv_timeout(TICK) {
-                Ok(News::Connected(peer, link, nonce)) => {
+                Ok(News::Connected(peer, met)) => {
                     came[peer] = true;
-                    links[peer] = Some((*link, nonce));
+                    links[peer] = Some(*met);
                 }
                 Ok(News::Tried(peer, attempt)) => last[peer] = attempt,
                 Ok(News::Refused(error)) => refused = Some(error),
@@ -161,14 +161,39 @@ impl Meeting<'_> {
         let place = Place::at(&self.config.parties[peer].address);
         match came.iter().position(|came| !came) {
             Some(missing) => NetError::LeftEarly { peer, place, missing },
-            None => NetError::Lost { peer, place },
+            None => NetError::Lost { peer, place, tried: Duration::ZERO },
         }
     }
 
     // --- the side that is called
 
-    fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, listener: &TcpListener, news: &Sender<News>) {
-        let (mut waiting, mut numbers) = (WaitingRoom::default(), 0..);
+    /// Looks up the addresses of the parties that call this one.
+    fn look_up_guests(&self) {
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        let Ok(mut backoff) = Backoff::new(LOOK_UP[0], LOOK_UP[1]) else { return };
+        let callers = || self.config.parties.iter().skip(self.config.me + 1);
+        while !stopped() {
+            let mut names = false;
+            for party in callers() {
+                names |= numeric(&party.address).is_none();
+                let found = resolve(&party.address, &stopped).unwrap_or_default();
+                self.guests.add(found.iter().map(SocketAddr::ip));
+            }
+            if !names {
+                return;
+            }
+            self.sleep(backoff.pause());
+        }
+    }
+
+    fn accept_all<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        listener: &TcpListener,
+        news: &Sender<News>,
+    ) -> Result<(), NetError> {
+        let keys = self.pinned.answer_keys();
+        let (mut waiting, mut numbers) = (WaitingRoom::new(&keys, self.guests)?, 0..);
         while !self.stop.load(Ordering::Relaxed) {
             let (spoke, more) = waiting.admit(listener);
             for (caller, number) in spoke.into_iter().zip(&mut numbers) {
@@ -183,13 +208,14 @@ impl Meeting<'_> {
                 thread::sleep(TICK);
             }
         }
+        Ok(())
     }
 
     fn answer(&self, caller: Caller, number: u64, news: &Sender<News>) {
         let from = caller.from;
         let refusal = |why| NetError::Refused { peer: None, place: Place::at(&from.to_string()), why };
         let _ = match self.meet_caller(caller, number) {
-            Ok(Ok((peer, link, nonce))) => news.send(News::Connected(peer, Box::new(link), nonce)),
+            Ok(Ok((peer, met))) => news.send(News::Connected(peer, Box::new(met))),
             Ok(Err(error)) => news.send(News::Failed(error)),
             Err(Broken::RefusedByUs) => news.send(News::Refused(refusal(Refusal::ByUs))),
             Err(Broken::RefusedByPeer) => news.send(News::Refused(refusal(Refusal::ByPeer))),
@@ -201,12 +227,18 @@ impl Meeting<'_> {
         &self,
         Caller { stream, from, .. }: Caller,
         number: u64,
-    ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
+    ) -> Result<Result<(usize, Met), NetError>, Broken> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
-        let mut talk = Talk::begin(stream, self.pinned.accept()?, deadline, &self.stop)?;
-        let certified = self.certified(talk.channel())?;
+        let mut talk = Talk::answer(stream, self.pinned, deadline, &self.stop)?;
+        let certified = certified(self.pinned, talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
+        if theirs.version == VERSION && theirs.purpose == Purpose::Resume {
+            // The caller had a link to an earlier process of this party.
+            talk.say(&self.hello(theirs.from, Verdict::NoLink))?;
+            talk.hang_up();
+            return Err(Broken::Stranger);
+        }
         let judged = self.judge(&theirs, certified, talk.stream(), from);
         let verdict = judged.as_ref().map_or_else(|(verdict, _)| *verdict, |()| Verdict::Welcome);
         talk.say(&self.hello(theirs.from, verdict))?;
@@ -219,16 +251,7 @@ impl Meeting<'_> {
             let place = Place::at(&self.config.parties[theirs.from].address);
             return Ok(Err(self.rejection(theirs.from, place, &answer)));
         }
-        Ok(Ok((theirs.from, talk.establish()?, theirs.nonce)))
-    }
-
-    /// Returns the party whose certificate the caller holds.
-    fn certified(&self, channel: &Channel) -> Result<usize, Broken> {
-        if channel.protocol() != Some(PROTOCOL) {
-            return Err(Broken::Stranger);
-        }
-        let party = channel.peer_certificate().and_then(|certificate| self.pinned.party_of(certificate));
-        party.ok_or(Broken::RefusedByUs)
+        Ok(Ok((theirs.from, Met::new(talk, &theirs)?)))
     }
 
     /// Checks a caller's claim to be a party.
@@ -274,11 +297,15 @@ impl Meeting<'_> {
         if numeric(&party.address).is_none() {
             let _ = news.send(News::Tried(peer, Attempt::Unresolved)); // until the resolver has answered
         }
+        let mut backoff = match Backoff::new(REDIAL[0], REDIAL[1]) {
+            Ok(backoff) => backoff,
+            Err(error) => return drop(news.send(News::Failed(error))),
+        };
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
-            let attempt = match call(party, &|| self.stop.load(Ordering::Relaxed)) {
+            let attempt = match call(&party.address, &|| self.stop.load(Ordering::Relaxed)) {
                 Ok(stream) => match self.meet_called(stream, peer) {
-                    Ok(Ok((link, nonce))) => {
-                        let _ = news.send(News::Connected(peer, Box::new(link), nonce));
+                    Ok(Ok(met)) => {
+                        let _ = news.send(News::Connected(peer, Box::new(met)));
                         return;
                     }
                     Ok(Err(error)) => {
@@ -292,7 +319,15 @@ impl Meeting<'_> {
                 Err(attempt) => attempt,
             };
             let _ = news.send(News::Tried(peer, attempt));
-            thread::sleep(REDIAL);
+            self.sleep(backoff.pause());
+        }
+    }
+
+    /// Sleeps for this long, or until this party stops to connect.
+    fn sleep(&self, pause: Duration) {
+        let end = self.deadline.min(Instant::now() + pause);
+        while !self.stop.load(Ordering::Relaxed) && Instant::now() < end {
+            thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
         }
     }
 
@@ -301,8 +336,8 @@ impl Meeting<'_> {
         let _ = news.send(News::Failed(NetError::Refused { peer: Some(peer), place, why }));
     }
 
-    fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<(Established, Nonce), NetError>, Broken> {
-        let mut talk = Talk::begin(stream, self.pinned.dial(peer)?, self.deadline, &self.stop)?;
+    fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<Met, NetError>, Broken> {
+        let mut talk = Talk::call(stream, self.pinned, peer, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
         let place = Place::at(&self.config.parties[peer].address);
@@ -315,14 +350,15 @@ impl Meeting<'_> {
             return Ok(Err(NetError::Misconfigured { peer, place, what: "it has another number there" }));
         }
         talk.say(&self.hello(peer, Verdict::Welcome))?;
-        Ok(Ok((talk.establish()?, theirs.nonce)))
+        Ok(Ok(Met::new(talk, &theirs)?))
     }
 
     // --- both sides
 
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (from, parties) = (self.config.me, self.config.parties.len());
-        Hello { version: VERSION, verdict, from, to, parties, nonce: self.nonce }
+        let purpose = if self.config.reconnect_timeout.is_zero() { Purpose::Once } else { Purpose::First };
+        Hello { version: VERSION, verdict, purpose, from, to, parties, nonce: self.nonce }
     }
 
     /// Returns the peer's verdict on this party, as an error.
@@ -331,66 +367,25 @@ impl Meeting<'_> {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
             Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
             Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
-            Verdict::OtherNumbers | Verdict::Welcome => {
+            Verdict::OtherNumbers | Verdict::NoLink | Verdict::Welcome => {
                 NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
             }
         }
     }
 }
 
-/// Makes one TCP connection to a party, trying each address of its name.
-fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Attempt> {
-    let addresses = resolve(&party.address, stopped).ok_or(Attempt::Unresolved)?;
-    let mut last = ErrorKind::NotFound;
-    for address in addresses.into_iter().take_while(|_| !stopped()) {
-        match TcpStream::connect_timeout(&address, DIAL) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error.kind(),
-        }
+/// Returns the party whose certificate the caller holds.
+pub(crate) fn certified(pinned: &Pinned, channel: &Channel) -> Result<usize, Broken> {
+    if channel.protocol() != Some(PROTOCOL) {
+        return Err(Broken::Stranger);
     }
-    Err(Attempt::Dial(last))
-}
-
-/// Returns an address that is written in numbers.
-fn numeric(address: &str) -> Option<SocketAddr> {
-    address.parse().ok()
-}
-
-fn has_port(address: &str) -> bool {
-    address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
-}
-
-/// Returns the addresses of a name; `None` also if told to stop.
-fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
-    if let Some(numeric) = numeric(address) {
-        return Some(vec![numeric]);
-    }
-    let address = address.to_owned();
-    let ask = move || address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-    let addresses: Vec<SocketAddr> = in_background(ask, stopped)?;
-    (!addresses.is_empty()).then_some(addresses)
-}
-
-/// Returns the result of work that may take long and cannot be stopped, such as the system's resolver. When this party
-/// stops, the work is left to itself.
-fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-    stopped: &dyn Fn() -> bool,
-) -> Option<T> {
-    let (done, result) = mpsc::channel();
-    thread::Builder::new().name("quorate-dns".into()).spawn(move || done.send(work())).ok()?;
-    while !stopped() {
-        match result.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => {}
-            ended => return ended.ok(),
-        }
-    }
-    None
+    let party = channel.peer_certificate().and_then(|certificate| pinned.party_of(certificate));
+    party.ok_or(Broken::RefusedByUs)
 }
 
 /// Returns whether the other side of an established connection has closed it.
-fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
-    link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
+fn has_gone(met: &Option<Met>) -> bool {
+    met.as_ref().is_some_and(|met| !is_open(&met.link.stream))
 }
 
 /// Returns whether the other side still holds this connection. It is called while the connection is being set up: at
@@ -405,17 +400,10 @@ fn is_open(stream: &TcpStream) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PartyConfig;
     use super::super::keygen;
     use super::super::keys::tests::scratch;
     use super::*;
-
-    #[test]
-    fn names_are_resolved_and_nonsense_is_not() {
-        let never = || false;
-        assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
-        assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
-        assert_eq!(resolve("no port", &never), None);
-    }
 
     /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version.
     fn hello_of_version(version: u32) -> (Hello, Result<(), NetError>) {
@@ -431,14 +419,16 @@ mod tests {
         let pinned = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
         let (caller, answering) = (pinned(1), pinned(0));
         std::fs::remove_dir_all(&dir).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let (deadline, guests) = (Instant::now() + Duration::from_secs(60), Guests::default());
         thread::scope(|scope| {
-            let called = scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], deadline).map(drop));
+            let called =
+                scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], &guests, deadline).map(drop));
             let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
-            let mut talk = Talk::begin(stream, caller.dial(0).unwrap(), deadline, &never).unwrap();
+            let mut talk = Talk::call(stream, &caller, 0, deadline, &never).unwrap();
             let (from, to, nonce) = (1, 0, [2; 16]);
-            let hello = Hello { version, verdict: Verdict::Welcome, from, to, parties: 2, nonce };
+            let purpose = Purpose::First;
+            let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce };
             talk.say(&hello).unwrap();
             let answer = talk.hear().unwrap();
             let _ = talk.say(&hello); // a refused party need not listen any more
@@ -459,13 +449,5 @@ mod tests {
             };
             assert!(met.as_ref().is_err_and(named), "{met:?}");
         }
-    }
-
-    #[test]
-    fn a_resolver_that_hangs_is_left_when_this_party_stops() {
-        let start = Instant::now();
-        let hangs = || thread::sleep(Duration::from_secs(30));
-        assert_eq!(in_background(hangs, &|| start.elapsed() > Duration::from_millis(50)), None);
-        assert!(start.elapsed() < Duration::from_secs(10));
     }
 }

@@ -1,5 +1,5 @@
-//! The handshake that turns a fresh connection into a link: TLS, then hello, hello, verdict. Blocking, in a thread of
-//! its own, with a deadline.
+//! The handshake that turns a fresh connection into a link: challenge and answer, TLS, then hello, hello, verdict.
+//! Blocking, in a thread of its own, with a deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,9 @@ use rustls::{AlertDescription, Error as TlsError};
 
 use super::channel::Channel;
 use super::hello::{HELLO_BYTES, Hello};
+use super::knock::{ANSWER_BYTES, CHALLENGE_BYTES, read_challenge};
 use super::link::Established;
+use super::pinned::Pinned;
 
 /// The interval at which a waiting handshake checks whether it should stop.
 const SLICE: Duration = Duration::from_millis(20);
@@ -55,6 +57,44 @@ pub(crate) struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
+    /// Answers the challenge of the party that was dialled, and runs the TLS handshake.
+    pub(crate) fn call(
+        mut stream: TcpStream,
+        pinned: &Pinned,
+        peer: usize,
+        deadline: Instant,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, Broken> {
+        set_up(&stream)?;
+        let (mut bytes, mut read) = ([0; CHALLENGE_BYTES], 0);
+        while read < CHALLENGE_BYTES {
+            read += read_some(&mut stream, &mut bytes[read..], deadline, stop)?;
+        }
+        let challenge = read_challenge(&bytes).ok_or(Broken::Stranger)?;
+        let answer = pinned.answer(&challenge, peer);
+        stream.write_all(&answer).map_err(|_| Broken::Closed)?;
+        let mut talk = Self::begin(stream, pinned.dial(peer)?, deadline, stop)?;
+        talk.count(answer.len(), bytes.len());
+        Ok(talk)
+    }
+
+    /// Runs the TLS handshake with a caller whose answer to this party's challenge was right.
+    pub(crate) fn answer(
+        stream: TcpStream,
+        pinned: &Pinned,
+        deadline: Instant,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, Broken> {
+        let mut talk = Self::begin(stream, pinned.accept()?, deadline, stop)?;
+        talk.count(CHALLENGE_BYTES, ANSWER_BYTES);
+        Ok(talk)
+    }
+
+    fn count(&mut self, sent: usize, received: usize) {
+        self.sent_bytes += sent as u64;
+        self.received_bytes += received as u64;
+    }
+
     /// Runs the TLS handshake.
     pub(crate) fn begin(
         stream: TcpStream,
@@ -62,12 +102,7 @@ impl<'a> Talk<'a> {
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
-        let set_up = stream
-            .set_nonblocking(false)
-            .and_then(|()| stream.set_nodelay(true))
-            .and_then(|()| stream.set_read_timeout(Some(SLICE)))
-            .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))));
-        set_up.map_err(|_| Broken::Closed)?;
+        set_up(&stream)?;
         let mut talk = Talk { stream, channel, deadline, stop, plain: Vec::new(), sent_bytes: 0, received_bytes: 0 };
         talk.open()?;
         while !talk.channel.is_ready() {
@@ -85,25 +120,36 @@ impl<'a> Talk<'a> {
     }
 
     pub(crate) fn say(&mut self, hello: &Hello) -> Result<(), Broken> {
-        let mut sealed = Vec::new();
-        self.channel.seal(&hello.encode(), &mut sealed)?;
-        self.write(&sealed)
+        self.say_bytes(&hello.encode())
     }
 
     pub(crate) fn hear(&mut self) -> Result<Hello, Broken> {
-        while self.plain.len() < HELLO_BYTES {
+        Hello::decode(&self.hear_bytes::<HELLO_BYTES>()?).ok_or(Broken::Stranger)
+    }
+
+    /// Sends bytes inside TLS.
+    pub(crate) fn say_bytes(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut sealed = Vec::new();
+        self.channel.seal(bytes, &mut sealed)?;
+        self.write(&sealed)
+    }
+
+    /// Returns the next bytes inside TLS.
+    pub(crate) fn hear_bytes<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Broken> {
+        while self.plain.len() < BYTES {
             self.fill()?;
         }
-        let mut bytes = [0; HELLO_BYTES];
-        bytes.copy_from_slice(&self.plain[..HELLO_BYTES]);
-        self.plain.drain(..HELLO_BYTES);
-        Hello::decode(&bytes).ok_or(Broken::Stranger)
+        let mut bytes = [0; BYTES];
+        bytes.copy_from_slice(&self.plain[..BYTES]);
+        self.plain.drain(..BYTES);
+        Ok(bytes)
     }
 
     /// Ends the handshake: from now on no thread waits for this socket.
     pub(crate) fn establish(self) -> Result<Established, Broken> {
         self.stream.set_nonblocking(true).map_err(|_| Broken::Closed)?;
         Ok(Established {
+            exported: self.channel.exported().ok_or(Broken::Stranger)?,
             stream: self.stream,
             channel: self.channel,
             opened: self.plain,
@@ -119,17 +165,7 @@ impl<'a> Talk<'a> {
 
     /// Reads some bytes and opens them.
     fn fill(&mut self) -> Result<(), Broken> {
-        let bytes = loop {
-            if self.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
-                return Err(Broken::Stopped);
-            }
-            match self.stream.read(self.channel.room()) {
-                Ok(0) => return Err(Broken::Closed),
-                Ok(bytes) => break bytes,
-                Err(error) if is_retry(error.kind()) => {}
-                Err(_) => return Err(Broken::Closed),
-            }
-        };
+        let bytes = read_some(&mut self.stream, self.channel.room(), self.deadline, self.stop)?;
         self.received_bytes += bytes as u64;
         self.channel.filled(bytes);
         self.open()
@@ -155,6 +191,31 @@ impl<'a> Talk<'a> {
         self.stream.write_all(bytes).map_err(|_| Broken::Closed)?;
         self.sent_bytes += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// Prepares a socket for a conversation: blocking, with waits that end soon.
+fn set_up(stream: &TcpStream) -> Result<(), Broken> {
+    let set_up = stream
+        .set_nonblocking(false)
+        .and_then(|()| stream.set_nodelay(true))
+        .and_then(|()| stream.set_read_timeout(Some(SLICE)))
+        .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))));
+    set_up.map_err(|_| Broken::Closed)
+}
+
+/// Reads at least one byte. Returns the number of bytes.
+fn read_some(stream: &mut TcpStream, room: &mut [u8], deadline: Instant, stop: &AtomicBool) -> Result<usize, Broken> {
+    loop {
+        if stop.load(Ordering::Relaxed) || Instant::now() >= deadline {
+            return Err(Broken::Stopped);
+        }
+        match stream.read(room) {
+            Ok(0) => return Err(Broken::Closed),
+            Ok(bytes) => return Ok(bytes),
+            Err(error) if is_retry(error.kind()) => {}
+            Err(_) => return Err(Broken::Closed),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The first message inside a new connection, each way: its sender, its receiver, and the version.
 
 /// The version of this crate's wire format. A change of format raises it.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 
@@ -18,17 +18,41 @@ pub(crate) enum Verdict {
     Duplicate,
     OtherParties,
     OtherNumbers,
+    /// The link that the other wants to continue does not exist in this process.
+    NoLink,
 }
 
 impl Verdict {
-    const ALL: [Verdict; 5] =
-        [Verdict::Welcome, Verdict::OtherVersion, Verdict::Duplicate, Verdict::OtherParties, Verdict::OtherNumbers];
+    const ALL: [Verdict; 6] = [
+        Verdict::Welcome,
+        Verdict::OtherVersion,
+        Verdict::Duplicate,
+        Verdict::OtherParties,
+        Verdict::OtherNumbers,
+        Verdict::NoLink,
+    ];
+}
+
+/// The purpose of a connection, as its sender sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A new link, which ends with its connection.
+    Once,
+    /// A new link, which other connections may continue.
+    First,
+    /// The continuation of a link; a claim follows.
+    Resume,
+}
+
+impl Purpose {
+    const ALL: [Purpose; 3] = [Purpose::Once, Purpose::First, Purpose::Resume];
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) version: u32,
     pub(crate) verdict: Verdict,
+    pub(crate) purpose: Purpose,
     /// The sender's number; then the receiver's number in the sender's configuration, and its number of parties.
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -42,6 +66,7 @@ impl Hello {
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12] = Verdict::ALL.iter().position(|verdict| *verdict == self.verdict).unwrap_or(0) as u8;
+        bytes[13] = Purpose::ALL.iter().position(|purpose| *purpose == self.purpose).unwrap_or(0) as u8;
         for (slot, number) in [self.from, self.to, self.parties].into_iter().enumerate() {
             bytes[16 + 4 * slot..][..4].copy_from_slice(&(number as u32).to_le_bytes());
         }
@@ -54,12 +79,17 @@ impl Hello {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let version = number(8);
         let verdict = Verdict::ALL.get(usize::from(bytes[12])).copied();
-        let verdict = if version == VERSION { verdict? } else { Verdict::OtherVersion };
+        let purpose = Purpose::ALL.get(usize::from(bytes[13])).copied();
+        let (verdict, purpose) = match version {
+            VERSION => (verdict?, purpose?),
+            _ => (Verdict::OtherVersion, Purpose::Once),
+        };
         let mut nonce = Nonce::default();
         nonce.copy_from_slice(&bytes[28..44]);
         let hello = Hello {
             version,
             verdict,
+            purpose,
             from: number(16) as usize,
             to: number(20) as usize,
             parties: number(24) as usize,
@@ -78,9 +108,11 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_inverts_encoding(
-            verdict in 0usize..5, from in 0usize..1000, to in 0usize..1000, parties in 0usize..1000, nonce: Nonce,
+            verdict in 0usize..6, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000,
+            parties in 0usize..1000, nonce: Nonce,
         ) {
-            let hello = Hello { version: VERSION, verdict: Verdict::ALL[verdict], from, to, parties, nonce };
+            let purpose = Purpose::ALL[purpose];
+            let hello = Hello { version: VERSION, verdict: Verdict::ALL[verdict], purpose, from, to, parties, nonce };
             prop_assert_eq!(Hello::decode(&hello.encode()), Some(hello));
         }
 

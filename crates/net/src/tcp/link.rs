@@ -1,60 +1,83 @@
-//! One connection to one peer after the handshake: socket, channel and queues. It never waits.
+//! One link to one peer: the queues of both directions, and the connection of the moment. It never waits.
 //!
-//! The scheduler's thread and the service thread both drive a link, each under the link's lock.
+//! The scheduler's thread and the service thread both drive a link, each under the link's lock. A link is in one of
+//! three states. *Connected*: bytes move. *Away*: the connection was lost, and a new one may continue where it ended
+//! ([`Link::resume`]); meanwhile the queues stay. *Failed*: for good.
 
-use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 
 use super::channel::Channel;
-use super::frames::{Cutter, HEADER, Item, TooLarge};
+use super::claim::{Claim, ClaimKey, Exported};
+use super::frames::{Item, Signal, TooLarge};
+use super::incoming::Incoming;
+use super::resend::Resend;
+use super::wire::{Got, Wire};
 use crate::{Frame, MAX_FRAME, NetError, Place};
 
-/// The number of bytes waiting to be received from which reading from the peer stops.
-pub(crate) const INBOX_BYTES: usize = 64 << 20;
-/// About the memory of a frame besides its bytes, so that a flood of empty frames is bounded, too.
-const FRAME_COST: usize = 64;
 /// About the number of bytes sealed at a time: the part that the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;
 /// Reads under one hold of the lock, so that the other thread gets its turn.
 const READS: usize = 4;
+/// The memory of received items after which this party acknowledges them in a record of its own, and the one after
+/// which it does so beside other bytes. Both are far below what a peer keeps.
+const ACKNOWLEDGED: usize = 512 << 10;
+const ACKNOWLEDGED_BESIDE: usize = 32 << 10;
 
 pub(crate) struct Link {
     peer: usize,
     place: Place,
-    socket: Option<TcpStream>,
-    channel: Channel,
+    /// The key of claims to this link.
+    key: ClaimKey,
+    /// The time to wait for a new connection; zero: the link fails with its connection.
+    patience: Duration,
+    wire: Option<Wire>,
+    away: Option<Away>,
     failure: Option<NetError>,
+    /// The number of the last attempt to continue the link.
+    attempt: u64,
 
-    cutter: Cutter,
-    inbox: VecDeque<Frame>,
-    inbox_bytes: usize,
+    incoming: Incoming,
     heard: Instant,
-    peer_is_ready: bool,
-    readable: bool,
 
-    outbox: VecDeque<Item>,
-    /// Bytes of the first item (header included) that are sealed already.
-    outbox_at: usize,
-    outbox_bytes: usize,
+    resend: Resend,
     plain: Vec<u8>,
-    sealed: Vec<u8>,
-    sealed_at: usize,
     said: Instant,
-    /// Whether the peer reads nothing any more; data that it sent before may still be read.
-    deaf: bool,
+    /// Signals to send: a heartbeat, and a request for an acknowledgement after the last item.
+    beats: bool,
+    asks: bool,
+    /// Whether this party leaves, once the peer has everything.
+    leaves: bool,
 
     sent_bytes: u64,
     received_bytes: u64,
+}
+
+/// The time since a link has no connection, and why.
+struct Away {
+    since: Instant,
+    cause: Cause,
+    /// Whether a thread is looking after it.
+    tended: bool,
+}
+
+/// The end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cause {
+    /// The network or the peer's system closed it.
+    Cut,
+    /// Nothing arrived for this long.
+    Silent(Duration),
+    /// Its bytes were changed, or its TLS session is used up.
+    Garbled(&'static str),
 }
 
 /// A connection after the handshake.
 pub(crate) struct Established {
     pub(crate) stream: std::net::TcpStream,
     pub(crate) channel: Channel,
+    pub(crate) exported: Exported,
     /// Opened bytes that arrived after the handshake.
     pub(crate) opened: Vec<u8>,
     pub(crate) sent_bytes: u64,
@@ -62,40 +85,43 @@ pub(crate) struct Established {
 }
 
 impl Link {
+    /// Makes the link of a first connection.
+    ///
+    /// # Errors
+    /// Those of the system.
     pub(crate) fn new(peer: usize, place: Place, from: Established) -> std::io::Result<Self> {
-        from.stream.set_nonblocking(true)?;
-        from.stream.set_nodelay(true)?;
         let now = Instant::now();
         let mut link = Link {
             peer,
             place,
-            socket: Some(TcpStream::from_std(from.stream)),
-            channel: from.channel,
+            key: ClaimKey::new(&from.exported),
+            patience: Duration::ZERO,
+            wire: Some(Wire::new(from.stream, from.channel)?),
+            away: None,
             failure: None,
-            cutter: Cutter::default(),
-            inbox: VecDeque::new(),
-            inbox_bytes: 0,
+            attempt: 0,
+            incoming: Incoming::default(),
             heard: now,
-            peer_is_ready: false,
-            readable: true,
-            outbox: VecDeque::new(),
-            outbox_at: 0,
-            outbox_bytes: 0,
+            resend: Resend::default(),
             plain: Vec::new(),
-            sealed: Vec::new(),
-            sealed_at: 0,
             said: now,
-            deaf: false,
+            beats: false,
+            asks: false,
+            leaves: false,
             sent_bytes: from.sent_bytes,
             received_bytes: from.received_bytes,
         };
-        let cut = link.deliver(&from.opened).and_then(|()| link.open_arrived());
-        cut.unwrap_or_else(|error| link.fail(error));
+        link.deliver(&from.opened);
         Ok(link)
     }
 
+    /// Lets the link wait for a new connection for this long when its connection is lost.
+    pub(crate) fn be_patient(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     pub(crate) fn socket(&mut self) -> Option<&mut TcpStream> {
-        self.socket.as_mut()
+        self.wire.as_mut().map(Wire::socket)
     }
 
     /// Returns the failure of this link; frames that arrived before it may still be in the inbox.
@@ -104,7 +130,7 @@ impl Link {
     }
 
     pub(crate) fn peer_is_ready(&self) -> bool {
-        self.peer_is_ready
+        self.incoming.peer_is_ready
     }
 
     pub(crate) fn sent_bytes(&self) -> u64 {
@@ -115,32 +141,39 @@ impl Link {
         self.received_bytes
     }
 
-    /// Returns the bytes that the socket has not taken yet.
+    /// Returns the bytes that the socket has not taken yet; without a connection, all that the peer may lack.
     pub(crate) fn queued(&self) -> usize {
-        self.outbox_bytes + self.sealed.len() - self.sealed_at
+        self.resend.queued() + self.wire.as_ref().map_or(0, Wire::unsent)
     }
 
     /// Returns the next frame of this peer.
     pub(crate) fn pop(&mut self) -> Option<Frame> {
-        let frame = self.inbox.pop_front()?;
-        self.inbox_bytes -= frame.len() + FRAME_COST;
-        Some(frame)
+        self.incoming.pop()
     }
 
     /// Returns whether the socket may hold bytes for which no event will come.
     pub(crate) fn wants_read(&self) -> bool {
-        self.readable && self.failure.is_none() && self.inbox_bytes < INBOX_BYTES
+        self.wire.as_ref().is_some_and(|wire| wire.readable) && !self.incoming.is_full()
     }
 
-    /// Returns the time at which the peer counts as silent; never while this side does not read.
-    pub(crate) fn silent_at(&self, timeout: Duration) -> Option<Instant> {
-        (self.failure.is_none() && self.inbox_bytes < INBOX_BYTES).then(|| self.heard + timeout)
+    /// Returns the time at which [`check_clocks`](Link::check_clocks) has something to do, if nothing arrives: the peer
+    /// counts as silent (never while this side does not read), or a lost connection as lost for good.
+    pub(crate) fn due_at(&self, timeout: Duration) -> Option<Instant> {
+        match &self.away {
+            Some(away) => Some(away.since + self.patience),
+            None => (self.wire.is_some() && !self.incoming.is_full()).then(|| self.heard + timeout),
+        }
     }
 
-    /// Fails the link if the peer has been silent for too long. Call after reading.
-    pub(crate) fn check_silence(&mut self, timeout: Duration) {
-        if self.silent_at(timeout).is_some_and(|silent_at| Instant::now() >= silent_at) {
-            self.fail(NetError::Timeout { peer: self.peer, place: self.place.clone(), silent: self.heard.elapsed() });
+    /// Drops the connection if the peer has been silent for too long, and fails the link if it has been away for too
+    /// long. Call after reading.
+    pub(crate) fn check_clocks(&mut self, timeout: Duration) {
+        if self.due_at(timeout).is_none_or(|due_at| Instant::now() < due_at) {
+            return;
+        }
+        match &self.away {
+            Some(away) => self.fail(self.error(away.cause, away.since.elapsed())),
+            None => self.lose(Cause::Silent(self.heard.elapsed())),
         }
     }
 
@@ -152,177 +185,258 @@ impl Link {
 
     /// Queues an item and sends what the socket takes. The item is dropped if the link has failed.
     pub(crate) fn push(&mut self, item: Item) {
-        if self.failure.is_none() && !self.deaf {
-            self.outbox_bytes += HEADER + item.body().len();
-            self.outbox.push_back(item);
+        if self.failure.is_none() {
+            self.resend.push(item);
             self.pump_out();
         }
     }
 
     /// Sends a heartbeat if nothing has been sent for this long.
     pub(crate) fn beat(&mut self, interval: Duration) {
-        if self.queued() == 0 && self.said.elapsed() >= interval {
-            self.push(Item::Heartbeat);
+        if self.wire.as_ref().is_some_and(|wire| wire.unsent() == 0) && self.said.elapsed() >= interval {
+            self.beats = true;
+            self.pump_out();
         }
+    }
+
+    /// Prepares to leave: asks the peer to acknowledge everything.
+    pub(crate) fn leave(&mut self) {
+        (self.leaves, self.asks) = (true, !self.resend.is_delivered());
+        self.pump_out();
+    }
+
+    /// Returns whether the peer has acknowledged everything, or never will.
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.failure.is_some() || self.resend.is_delivered()
     }
 
     /// Reads what has arrived, within bounds.
     pub(crate) fn pump_in(&mut self) {
-        self.readable = true;
+        if let Some(wire) = &mut self.wire {
+            wire.readable = true;
+        }
         for _ in 0..READS {
-            if !self.wants_read() {
-                return;
+            if !self.wants_read() || !self.read_once() {
+                break;
             }
-            match self.read_once() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.readable = false;
-                    return;
-                }
-                Err(error) => return self.fail(error),
-            }
+        }
+        if self.incoming.asked || self.incoming.unsaid >= ACKNOWLEDGED {
+            self.pump_out();
         }
     }
 
-    /// Reads the socket once. Returns false if it had nothing.
-    fn read_once(&mut self) -> Result<bool, NetError> {
-        let Some(socket) = self.socket.as_mut() else { return Ok(false) };
-        match socket.read(self.channel.room()) {
-            Ok(0) => Err(self.lost()),
-            Ok(bytes) => {
-                self.channel.filled(bytes);
+    /// Reads the socket once. Returns whether to go on.
+    fn read_once(&mut self) -> bool {
+        let Some(wire) = &mut self.wire else { return false };
+        let (incoming, mut taken) = (&mut self.incoming, Ok(()));
+        let got = wire.receive(&mut |piece| taken = taken.and(incoming.take(piece)));
+        self.sent_bytes += wire.written();
+        match got {
+            Got::Nothing => wire.readable = false,
+            Got::Bytes(bytes) | Got::Goodbye(bytes) | Got::Garbled(bytes) => {
                 self.received_bytes += bytes as u64;
                 self.heard = Instant::now();
-                self.open_arrived().map(|()| true)
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
-            Err(_) => Err(self.lost()),
+            Got::Cut => {}
         }
-    }
-
-    /// Opens the bytes that were read and delivers the frames in them.
-    fn open_arrived(&mut self) -> Result<(), NetError> {
-        let mut broken = None;
-        let (cutter, inbox, inbox_bytes) = (&mut self.cutter, &mut self.inbox, &mut self.inbox_bytes);
-        let ready = &mut self.peer_is_ready;
-        let mut plain = |piece: &[u8]| {
-            let cut = cutter.cut(piece, &mut |item| accept(item, inbox, inbox_bytes, ready));
-            broken = broken.or(cut.err());
-        };
-        let answered = self.sealed.len();
-        let opened = self.channel.open(&mut plain, &mut self.sealed);
-        if let Some(TooLarge(bytes)) = broken {
-            return Err(NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME });
-        }
-        if self.sealed.len() > answered {
-            self.write_sealed();
-        }
-        match opened {
-            Ok(false) => Ok(()),
-            Ok(true) => Err(self.lost()),
-            Err(_) => Err(self.malformed("a TLS record failed its check")),
-        }
-    }
-
-    /// Cuts opened bytes into items.
-    fn deliver(&mut self, piece: &[u8]) -> Result<(), NetError> {
-        let (inbox, inbox_bytes, ready) = (&mut self.inbox, &mut self.inbox_bytes, &mut self.peer_is_ready);
-        let cut = self.cutter.cut(piece, &mut |item| accept(item, inbox, inbox_bytes, ready));
-        cut.map_err(|TooLarge(bytes)| NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME })
-    }
-
-    /// Seals and writes until the socket takes no more or nothing is left.
-    pub(crate) fn pump_out(&mut self) {
-        while self.failure.is_none() && !self.deaf {
-            if self.sealed_at == self.sealed.len() && !self.seal_some() {
-                return;
+        self.settle(taken);
+        match got {
+            Got::Nothing => false,
+            Got::Bytes(_) => true,
+            Got::Goodbye(_) => {
+                self.fail(self.error(Cause::Cut, Duration::ZERO));
+                false
             }
-            if !self.write_sealed() {
-                return;
+            Got::Garbled(_) => {
+                self.lose(Cause::Garbled("a TLS record failed its check"));
+                false
             }
-        }
-    }
-
-    /// Seals the next part of the outbox; false if it is empty.
-    fn seal_some(&mut self) -> bool {
-        self.sealed.clear();
-        self.sealed_at = 0;
-        self.plain.clear();
-        while let (Some(item), true) = (self.outbox.front(), self.plain.len() < SEAL_BYTES) {
-            let room = SEAL_BYTES - self.plain.len();
-            let total = HEADER + item.body().len();
-            let start = self.outbox_at;
-            if start < HEADER {
-                self.plain.extend_from_slice(&item.header()[start..]);
-            }
-            let body_from = start.saturating_sub(HEADER);
-            let body_to = item.body().len().min(body_from + room);
-            self.plain.extend_from_slice(&item.body()[body_from..body_to]);
-            self.outbox_at = HEADER + body_to;
-            if self.outbox_at == total {
-                self.outbox.pop_front();
-                self.outbox_at = 0;
-            }
-        }
-        if self.plain.is_empty() {
-            return false;
-        }
-        self.outbox_bytes -= self.plain.len();
-        if self.channel.seal(&self.plain, &mut self.sealed).is_err() {
-            self.fail(self.malformed("its TLS session is used up"));
-        }
-        !self.sealed.is_empty()
-    }
-
-    /// Writes sealed bytes; false if the socket took nothing.
-    fn write_sealed(&mut self) -> bool {
-        let Some(socket) = self.socket.as_mut() else { return false };
-        match socket.write(&self.sealed[self.sealed_at..]) {
-            Ok(bytes) => {
-                self.sealed_at += bytes;
-                self.sent_bytes += bytes as u64;
-                self.said = Instant::now();
-                bytes > 0
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
-            Err(error) if error.kind() == ErrorKind::Interrupted => true,
-            Err(_) => {
-                self.go_deaf();
+            Got::Cut => {
+                self.lose(Cause::Cut);
                 false
             }
         }
     }
 
-    /// Stops writing, since the peer does not read any more. Data that it sent before is still read; then the read
-    /// reports the end.
-    fn go_deaf(&mut self) {
-        self.deaf = true;
-        self.readable = true;
-        self.drop_output();
+    /// Takes in opened bytes that came with the handshake, and those that are not opened yet.
+    fn deliver(&mut self, opened: &[u8]) {
+        let mut taken = self.incoming.take(opened);
+        let incoming = &mut self.incoming;
+        let Some(wire) = &mut self.wire else { return };
+        let rest = wire.open(&mut |piece| taken = taken.and(incoming.take(piece)));
+        self.settle(taken);
+        match rest {
+            Ok(false) => {}
+            Ok(true) => self.fail(self.error(Cause::Cut, Duration::ZERO)),
+            Err(_) => self.lose(Cause::Garbled("a TLS record failed its check")),
+        }
     }
 
-    fn drop_output(&mut self) {
-        self.outbox = VecDeque::new();
-        (self.outbox_at, self.outbox_bytes, self.sealed_at) = (0, 0, 0);
-        self.sealed = Vec::new();
+    /// Acts on what the peer has sent: a fault of its own fails the link.
+    fn settle(&mut self, taken: Result<(), TooLarge>) {
+        if let Some(position) = self.incoming.acknowledged.take()
+            && self.failure.is_none()
+            && self.resend.acknowledge(position).is_err()
+        {
+            self.fail(self.malformed("it acknowledges bytes that were not sent"));
+        }
+        if let Err(TooLarge(bytes)) = taken {
+            self.fail(NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME });
+        }
+    }
+
+    /// Seals and writes until the socket takes no more or nothing is left.
+    pub(crate) fn pump_out(&mut self) {
+        while let Some(wire) = &mut self.wire
+            && wire.is_heard()
+        {
+            if wire.unsent() == 0 && !self.seal_some() {
+                return;
+            }
+            let Some(wire) = &mut self.wire else { return };
+            let went = wire.send();
+            self.sent_bytes += wire.written();
+            if !went {
+                return;
+            }
+            self.said = Instant::now();
+        }
+    }
+
+    /// Seals the next part of the queue; false if there is none.
+    fn seal_some(&mut self) -> bool {
+        self.plain.clear();
+        self.resend.finish(&mut self.plain, SEAL_BYTES);
+        if self.resend.is_between_items() {
+            self.add_signals();
+        }
+        self.resend.take(&mut self.plain, SEAL_BYTES);
+        if self.asks && self.resend.queued() == 0 {
+            Signal::Ask.write(&mut self.plain);
+            self.asks = false;
+        }
+        if self.plain.is_empty() {
+            return false;
+        }
+        if self.wire.as_mut().is_some_and(|wire| wire.seal(&self.plain).is_err()) {
+            self.lose(Cause::Garbled("its TLS session is used up"));
+            return false;
+        }
+        true
+    }
+
+    fn add_signals(&mut self) {
+        let unsaid = self.incoming.unsaid;
+        let beside = unsaid >= ACKNOWLEDGED_BESIDE && self.resend.queued() > 0;
+        if self.incoming.asked || unsaid >= ACKNOWLEDGED || beside || (self.beats && unsaid > 0) {
+            Signal::Received(self.incoming.cutter.received()).write(&mut self.plain);
+            (self.incoming.asked, self.incoming.unsaid, self.beats) = (false, 0, false);
+        } else if std::mem::take(&mut self.beats) {
+            Signal::Heartbeat.write(&mut self.plain);
+        }
+    }
+
+    // --- the end of a connection, and the next one
+
+    /// Gives the connection up. The link fails if it does not wait for a new one.
+    pub(crate) fn lose(&mut self, cause: Cause) {
+        if self.failure.is_some() || self.away.is_some() {
+            return;
+        }
+        if self.patience.is_zero() {
+            return self.fail(self.error(cause, Duration::ZERO));
+        }
+        self.wire = None;
+        self.incoming.cutter.restart();
+        (self.incoming.asked, self.beats) = (false, false);
+        self.resend.lose();
+        self.away = Some(Away { since: Instant::now(), cause, tended: false });
+    }
+
+    /// Returns whether the link waits for a new connection.
+    pub(crate) fn is_away(&self) -> bool {
+        self.away.is_some()
+    }
+
+    /// Returns whether no thread looks after the link, though its connection was lost.
+    pub(crate) fn is_untended(&self) -> bool {
+        self.away.as_ref().is_some_and(|away| !away.tended)
+    }
+
+    /// Returns true once each time that the connection was lost: the caller looks after the link.
+    pub(crate) fn wants_tending(&mut self) -> bool {
+        self.away.as_mut().is_some_and(|away| !std::mem::replace(&mut away.tended, true))
+    }
+
+    /// Begins an attempt of this party to continue the link. `None` if it is not away.
+    pub(crate) fn claim(&mut self) -> Option<Claim> {
+        self.away.as_ref()?;
+        self.attempt += 1;
+        Some(Claim { attempt: self.attempt, received: self.incoming.cutter.received() })
+    }
+
+    /// Accepts the peer's attempt to continue the link, and gives the connection up if there still is one: nothing more
+    /// may arrive over it. `None` if the attempt is not newer than all others, or the link does not wait for a new
+    /// connection.
+    pub(crate) fn concede(&mut self, theirs: Claim) -> Option<Claim> {
+        if self.failure.is_some() || self.patience.is_zero() || theirs.attempt <= self.attempt {
+            return None;
+        }
+        self.lose(Cause::Cut);
+        self.attempt = theirs.attempt;
+        Some(Claim { attempt: theirs.attempt, received: self.incoming.cutter.received() })
+    }
+
+    /// Returns the key of claims to this link.
+    pub(crate) fn key(&self) -> &ClaimKey {
+        &self.key
+    }
+
+    /// Continues the link over a new connection: the peer has proven its claim to it. Does nothing if a newer attempt
+    /// has begun.
+    pub(crate) fn resume(
+        &mut self,
+        from: Established,
+        theirs: Claim,
+        register: impl FnOnce(&mut TcpStream) -> std::io::Result<()>,
+    ) {
+        if self.away.is_none() || theirs.attempt != self.attempt {
+            return;
+        }
+        self.sent_bytes += from.sent_bytes;
+        self.received_bytes += from.received_bytes;
+        let Ok(mut wire) = Wire::new(from.stream, from.channel) else { return };
+        if register(wire.socket()).is_err() {
+            return;
+        }
+        if self.resend.resume(theirs.received).is_err() {
+            return self.fail(self.malformed("it claims to have received bytes that were not sent"));
+        }
+        (self.wire, self.away) = (Some(wire), None);
+        (self.incoming.unsaid, self.asks) = (0, self.leaves && !self.resend.is_delivered());
+        self.restart_clocks();
+        self.deliver(&from.opened);
+        self.pump_out();
+    }
+
+    /// Fails the link, since the peer's process is gone.
+    pub(crate) fn end(&mut self) {
+        let tried = self.away.as_ref().map_or(Duration::ZERO, |away| away.since.elapsed());
+        self.fail(self.error(Cause::Cut, tried));
     }
 
     /// Closes the link for good; the inbox stays.
     pub(crate) fn fail(&mut self, error: NetError) {
         self.failure.get_or_insert(error);
-        self.socket = None;
-        self.drop_output();
+        (self.wire, self.away) = (None, None);
+        self.resend = Resend::default();
     }
 
     /// Sends the goodbye of TLS, and closes the socket for writing.
     pub(crate) fn begin_close(&mut self) {
-        if self.failure.is_none() && self.sealed_at == self.sealed.len() && self.channel.close(&mut self.sealed).is_ok()
-        {
-            self.write_sealed();
-        }
-        if let Some(socket) = &self.socket {
-            let _ = socket.shutdown(Shutdown::Write);
+        if let Some(wire) = &mut self.wire {
+            wire.say_goodbye();
+            self.sent_bytes += wire.written();
         }
     }
 
@@ -333,18 +447,27 @@ impl Link {
 
     /// Reads and discards data until the peer has closed too. Returns true then.
     pub(crate) fn drained(&mut self) -> bool {
-        let Some(socket) = self.socket.as_mut() else { return true };
-        loop {
-            match socket.read(self.channel.room()) {
-                Ok(0) => return true,
-                Ok(_) => self.heard = Instant::now(),
-                Err(error) => return error.kind() != ErrorKind::WouldBlock,
-            }
+        let Some(wire) = &mut self.wire else { return true };
+        let (closed, arrived) = wire.discard();
+        if arrived {
+            self.heard = Instant::now();
         }
+        closed
     }
 
-    fn lost(&self) -> NetError {
-        NetError::Lost { peer: self.peer, place: self.place.clone() }
+    /// Closes the socket.
+    pub(crate) fn hang_up(&mut self) {
+        self.wire = None;
+    }
+
+    /// Returns the error of a link whose connection ended this way, and that tried for this long to get a new one.
+    fn error(&self, cause: Cause, tried: Duration) -> NetError {
+        let (peer, place) = (self.peer, self.place.clone());
+        match cause {
+            Cause::Cut => NetError::Lost { peer, place, tried },
+            Cause::Silent(silent) => NetError::Timeout { peer, place, silent: silent + tried, tried },
+            Cause::Garbled(what) => NetError::Malformed { peer, place, what },
+        }
     }
 
     fn malformed(&self, what: &'static str) -> NetError {
@@ -352,26 +475,18 @@ impl Link {
     }
 }
 
-/// Takes in an item that has arrived.
-fn accept(item: Item, inbox: &mut VecDeque<Frame>, inbox_bytes: &mut usize, peer_is_ready: &mut bool) {
-    match item {
-        Item::Frame(frame) => {
-            *inbox_bytes += frame.len() + FRAME_COST;
-            inbox.push_back(frame);
-        }
-        Item::Heartbeat => {}
-        Item::Ready => *peer_is_ready = true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream as StdStream};
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
+    use super::super::frames::{Arrived, Cutter, HEADER};
     use super::super::handshake::Talk;
+    use super::super::incoming::INBOX_BYTES;
     use super::super::pinned::tests::loaded;
+    use super::super::resend::ITEM_COST;
     use super::*;
 
     /// The other end of a link, which sends whatever a test wants it to.
@@ -441,13 +556,13 @@ mod tests {
             while far.say(&[0; 64 << 10]).is_ok() {}
             thread::sleep(Duration::from_secs(5));
         });
-        pump_until(&mut link, |link| link.inbox_bytes >= INBOX_BYTES);
+        pump_until(&mut link, |link| link.incoming.is_full());
         link.pump_in();
-        let most = INBOX_BYTES / FRAME_COST + READS * (256 << 10) / HEADER;
-        assert!(link.inbox.len() <= most && !link.wants_read());
-        assert!(link.silent_at(Duration::ZERO).is_none(), "who does not listen cannot call the other silent");
+        let most = INBOX_BYTES / ITEM_COST + READS * (256 << 10) / HEADER;
+        assert!(link.incoming.inbox.len() <= most && !link.wants_read());
+        assert!(link.due_at(Duration::ZERO).is_none(), "who does not listen cannot call the other silent");
         while link.pop().is_some() {}
-        assert!(link.inbox_bytes == 0 && link.wants_read());
+        assert!(link.incoming.inbox_bytes == 0 && link.wants_read());
     }
 
     #[test]
@@ -461,7 +576,9 @@ mod tests {
         assert!(sealed.contains(&(link.queued() as u64 + link.sent_bytes() - before)));
         let reader = thread::spawn(move || {
             let (mut cutter, mut frames) = (Cutter::default(), 0);
-            let mut count = |item: Item| frames += usize::from(item.body().len() == MAX_FRAME);
+            let mut count = |arrived| {
+                frames += usize::from(matches!(arrived, Arrived::Item(item) if item.body().len() == MAX_FRAME))
+            };
             while far.hear(&mut |piece| cutter.cut(piece, &mut count).unwrap()) {}
             frames
         });

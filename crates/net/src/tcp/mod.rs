@@ -14,22 +14,34 @@
 //! |---|---|
 //! | `keys` | key and certificate files |
 //! | `pinned` | the accepted certificates |
-//! | `connect`, `callers`, `handshake`, `hello` | from addresses to connections |
-//! | `channel`, `frames` | bytes on the wire to frames and back, without I/O |
-//! | `link` | one connection |
+//! | `names`, `draws` | addresses of parties; random numbers and pauses |
+//! | `knock`, `callers` | what strangers can take up before they are known |
+//! | `connect`, `handshake`, `hello` | from addresses to connections |
+//! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
+//! | `wire`, `link` | one connection; one link, over one connection after the other |
+//! | `resend`, `claim`, `resume` | what a new connection needs to continue a link |
 //! | `net`, `service` | the two threads that drive the links |
 
 pub(crate) mod callers;
 pub(crate) mod channel;
+pub(crate) mod claim;
 mod connect;
+mod draws;
+mod exporter;
 pub(crate) mod frames;
 mod handshake;
 pub(crate) mod hello;
+mod incoming;
 pub(crate) mod keys;
+pub(crate) mod knock;
 mod link;
+mod names;
 mod net;
 pub(crate) mod pinned;
+mod resend;
+mod resume;
 mod service;
+mod wire;
 
 use std::io;
 use std::path::PathBuf;
@@ -67,9 +79,11 @@ pub struct TcpConfig {
     pub listen: Option<String>,
     /// The time to wait for all peers together.
     pub connect_timeout: Duration,
-    /// The silence after which a peer counts as dead. A slow peer is not silent: a party sends heartbeats while it
-    /// computes.
+    /// The silence after which a connection counts as lost. A slow peer is not silent: a party sends heartbeats while
+    /// it computes.
     pub peer_timeout: Duration,
+    /// The time to try for a new connection after one was lost, before the peer counts as lost; zero: none is tried.
+    pub reconnect_timeout: Duration,
     /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,
     /// A flag that another thread raises to give up connecting.
@@ -77,7 +91,8 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, a heartbeat every second.
+    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, 30 s for
+    /// another connection, a heartbeat every second.
     pub fn new(me: usize, parties: Vec<PartyConfig>, key: PathBuf) -> Self {
         TcpConfig {
             me,
@@ -86,6 +101,7 @@ impl TcpConfig {
             listen: None,
             connect_timeout: Duration::from_secs(30),
             peer_timeout: Duration::from_secs(10),
+            reconnect_timeout: Duration::from_secs(30),
             heartbeat: Duration::from_secs(1),
             stop: None,
         }

@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::connect;
+use super::callers::Guests;
+use super::connect::{Met, connect_all};
 use super::frames::Item;
 use super::hello::Nonce;
 use super::link::Link;
+use super::names;
 use super::pinned::Pinned;
-use super::service::{self, Shared};
+use super::resume::{Listening, Resumer};
+use super::service::{self, Shared, Tend};
 use super::{TcpConfig, io_error};
 use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
 
@@ -28,11 +31,12 @@ const SLOW_LINGER: Duration = Duration::from_secs(60);
 /// One party's links to its peers over TCP.
 pub struct TcpNet {
     me: usize,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     poll: Poll,
     events: Events,
     interrupt: Interrupt,
     service: Option<JoinHandle<()>>,
+    listening: Option<Listening>,
     /// The failures that `recv` has reported.
     reported: Vec<Option<NetError>>,
     /// The party whose inbox is read first, in turn.
@@ -56,8 +60,8 @@ impl TcpNet {
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        let listener = connect::listen(config)?;
-        Self::join(config, &listener, &pinned)
+        let listener = names::listen(config)?;
+        Self::join(config, listener, pinned)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -68,23 +72,24 @@ impl TcpNet {
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        Self::join(config, &listener, &pinned)
+        Self::join(config, listener, pinned)
     }
 
-    fn join(config: &TcpConfig, listener: &TcpListener, pinned: &Pinned) -> Result<Self, NetError> {
+    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned) -> Result<Self, NetError> {
         let deadline = Instant::now() + config.connect_timeout;
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
-        let established = connect::connect_all(config, listener, pinned, nonce, deadline)?;
-        let mut nonces = vec![nonce; config.parties.len()];
-        let mut links = Vec::with_capacity(config.parties.len());
-        for (peer, link) in established.into_iter().enumerate() {
+        let guests = Guests::default();
+        let met = connect_all(config, &listener, &pinned, nonce, &guests, deadline)?;
+        let (mut nonces, mut links, mut resumes) = (vec![nonce; met.len()], Vec::new(), vec![false; met.len()]);
+        for (peer, met) in met.into_iter().enumerate() {
             let place = Place::at(&config.parties[peer].address);
-            links.push(match link {
-                Some((link, theirs)) => {
-                    nonces[peer] = theirs;
+            links.push(match met {
+                Some(Met { link, nonce, resumes: theirs }) => {
+                    guests.add(link.stream.peer_addr().ok().map(|address| address.ip()));
+                    (nonces[peer], resumes[peer]) = (nonce, theirs && !config.reconnect_timeout.is_zero());
                     Some(Link::new(peer, place, link).map_err(|error| io_error("setting up a connection", error))?)
                 }
                 None => None,
@@ -92,7 +97,22 @@ impl TcpNet {
         }
         let mut net = Self::assemble(config, links, nonces)?;
         net.wait_for_all(config, deadline)?;
-        net.service = Some(service::start(&net.shared)?);
+        for (_, mut link) in net.shared.links().filter(|(peer, _)| resumes[*peer]) {
+            link.be_patient(config.reconnect_timeout);
+        }
+        let resumer = match resumes.contains(&true) {
+            true => {
+                let (nonces, shared) = (net.nonces.clone(), Arc::clone(&net.shared));
+                Some(Arc::new(Resumer::new(config.clone(), pinned, nonces, guests, shared)?))
+            }
+            false => None,
+        };
+        let tend = resumer.clone().map(|resumer| -> Tend { Box::new(move |peer| resumer.tend(peer)) });
+        net.service = Some(service::start(&net.shared, tend)?);
+        // Also the party that dials all others listens: they look whether it is still there.
+        if let Some(resumer) = resumer {
+            net.listening = Some(resumer.listen(listener)?);
+        }
         Ok(net)
     }
 
@@ -105,7 +125,9 @@ impl TcpNet {
                 poll.registry().register(socket, Token(peer), interest).map_err(failed)?;
             }
         }
-        let waker = Waker::new(poll.registry(), WAKE).map_err(failed)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(failed)?);
+        let registry = poll.registry().try_clone().map_err(failed)?;
+        let shared = Shared::new(links, registry, Arc::clone(&waker), config.peer_timeout, config.heartbeat);
         // If the waker fails, the flag remains, which every wait checks when it ends.
         let interrupt = Interrupt::new(move || drop(waker.wake()));
         Ok(TcpNet {
@@ -114,10 +136,11 @@ impl TcpNet {
             events: Events::with_capacity(64),
             interrupt,
             service: None,
-            reported: vec![None; links.len()],
+            listening: None,
+            reported: vec![None; config.parties.len()],
             turn: 0,
             nonces,
-            shared: Arc::new(Shared::new(links, config.peer_timeout, config.heartbeat)),
+            shared: Arc::new(shared),
         })
     }
 
@@ -195,7 +218,7 @@ impl TcpNet {
         Ok(())
     }
 
-    /// Returns how long to sleep at most: until the wait ends or a peer counts as silent; not at all if bytes may wait.
+    /// Returns how long to sleep at most: until the wait ends or a link's clock is up; not at all if bytes may wait.
     fn sleep(&self, wait: Wait) -> Option<Duration> {
         let now = Instant::now();
         let mut end = match wait {
@@ -207,10 +230,22 @@ impl TcpNet {
             end = Some(now);
         }
         for (_, link) in self.shared.links() {
-            let wanted = if link.wants_read() { Some(now) } else { link.silent_at(self.shared.peer_timeout) };
+            let wanted = if link.wants_read() { Some(now) } else { link.due_at(self.shared.peer_timeout) };
             end = [end, wanted].into_iter().flatten().min();
         }
         end.map(|end| end.saturating_duration_since(now))
+    }
+
+    /// Checks the clocks of all links, and has those looked after that lost their connections.
+    fn check_clocks(&self) {
+        let mut away = false;
+        for (_, mut link) in self.shared.links() {
+            link.check_clocks(self.shared.peer_timeout);
+            away |= link.is_untended();
+        }
+        if let Some(service) = self.service.as_ref().filter(|_| away) {
+            service.thread().unpark();
+        }
     }
 
     /// Returns the next frame or failure that is here already.
@@ -281,9 +316,7 @@ impl Net for TcpNet {
                 return found.map(Some);
             }
             self.poll_once(self.sleep(wait))?;
-            for (_, mut link) in shared.links() {
-                link.check_silence(shared.peer_timeout);
-            }
+            self.check_clocks();
             if let Some(found) = self.take() {
                 return found.map(Some);
             }
@@ -314,9 +347,7 @@ impl Net for TcpNet {
                 return Ok(());
             }
             self.poll_once(self.sleep(wait))?;
-            for (_, mut link) in shared.links() {
-                link.check_silence(shared.peer_timeout);
-            }
+            self.check_clocks();
         }
     }
 
@@ -325,25 +356,52 @@ impl Net for TcpNet {
     }
 }
 
-impl Drop for TcpNet {
-    fn drop(&mut self) {
-        if let Some(service) = self.service.take() {
-            self.shared.stop();
-            service.thread().unpark();
-            let _ = service.join();
-        }
-        for (_, mut link) in self.shared.links() {
-            link.begin_close();
-        }
-        // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
-        // later. A peer closes its end once it has read everything.
+impl TcpNet {
+    /// Waits, within limits, until every peer has acknowledged everything: the connections may still end without a
+    /// goodbye, and then a peer could not get what it lacks.
+    fn deliver(&self) {
+        self.shared.links().for_each(|(_, mut link)| link.leave());
+        self.linger(|link| {
+            link.pump_in();
+            link.pump_out();
+            link.check_clocks(self.shared.peer_timeout);
+            link.is_delivered()
+        });
+    }
+
+    /// Waits until every link is done, or its peer has been silent for some time.
+    fn linger(&self, done: impl Fn(&mut Link) -> bool) {
         let (begun, silence) = (Instant::now(), LINGER.max(self.shared.heartbeat * 3));
         while begun.elapsed() < SLOW_LINGER && !self.interrupt.is_raised() {
             let patience = |link: &Link| begun.elapsed() < LINGER || link.heard_within(silence);
-            if self.shared.links().all(|(_, mut link)| link.drained() || !patience(&link)) {
+            // Every link moves on, also after one that is not done.
+            let waits =
+                self.shared.links().filter_map(|(_, mut link)| (!done(&mut link) && patience(&link)).then_some(()));
+            if waits.count() == 0 {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+impl Drop for TcpNet {
+    fn drop(&mut self) {
+        if self.service.is_some() {
+            self.deliver();
+        }
+        self.shared.stop();
+        if let Some(service) = self.service.take() {
+            service.thread().unpark();
+            let _ = service.join();
+        }
+        if let Some(listening) = self.listening.take() {
+            listening.end();
+        }
+        self.shared.links().for_each(|(_, mut link)| link.begin_close());
+        // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
+        // later. A peer closes its end once it has read everything.
+        self.linger(Link::drained);
+        self.shared.links().for_each(|(_, mut link)| link.hang_up());
     }
 }

@@ -21,7 +21,9 @@ use rustls::{
 
 use super::PartyConfig;
 use super::channel::Channel;
+use super::exporter::Exporter;
 use super::keys::{bad, load_certificate, load_key};
+use super::knock::{ANSWER_BYTES, AnswerKeys, Challenge, answer};
 use crate::{ConfigProblem, KeyProblem, NetError};
 
 /// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can report it.
@@ -29,6 +31,7 @@ pub(crate) const PROTOCOL: &[u8] = b"quorate";
 
 /// This party's key, and the certificate of every party.
 pub(crate) struct Pinned {
+    me: usize,
     certificates: Vec<CertificateDer<'static>>,
     identity: Arc<SingleCertAndKey>,
     provider: Arc<CryptoProvider>,
@@ -77,12 +80,15 @@ impl Pinned {
         server.alpn_protocols = vec![PROTOCOL.to_vec()];
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
-        Ok(Pinned { certificates, identity, provider, server: Arc::new(server) })
+        Ok(Pinned { me, certificates, identity, provider, server: Arc::new(server) })
     }
 
     /// Returns the channel of a connection that was accepted: from any of the pinned peers.
     pub(crate) fn accept(&self) -> Result<Channel, TlsError> {
-        UnbufferedServerConnection::new(Arc::clone(&self.server)).map(Channel::server)
+        let exporter = Arc::new(Exporter::default());
+        let mut server = (*self.server).clone();
+        server.key_log = Arc::clone(&exporter) as _;
+        Ok(Channel::server(UnbufferedServerConnection::new(Arc::new(server))?, exporter))
     }
 
     /// Returns the channel of a connection that was dialled: to this peer only.
@@ -97,7 +103,19 @@ impl Pinned {
         client.enable_sni = false;
         client.resumption = Resumption::disabled();
         let name = ServerName::try_from("quorate").map_err(|_| TlsError::UnsupportedNameType)?;
-        UnbufferedClientConnection::new(Arc::new(client), name).map(Channel::client)
+        let exporter = Arc::new(Exporter::default());
+        client.key_log = Arc::clone(&exporter) as _;
+        Ok(Channel::client(UnbufferedClientConnection::new(Arc::new(client), name)?, exporter))
+    }
+
+    /// Returns the keys with which this party checks its callers' answers.
+    pub(crate) fn answer_keys(&self) -> AnswerKeys {
+        AnswerKeys::of_called(self.me, &self.certificates)
+    }
+
+    /// Returns this party's answer to a challenge of `peer`, which it dialled.
+    pub(crate) fn answer(&self, challenge: &Challenge, peer: usize) -> [u8; ANSWER_BYTES] {
+        answer(challenge, peer, self.me, &self.certificates)
     }
 
     /// Returns the party with this certificate.
@@ -243,7 +261,13 @@ pub(crate) mod tests {
         let identity = Arc::new(SingleCertAndKey::from(shown));
         let mut server = (*honest.server).clone();
         server.cert_resolver = Arc::clone(&identity) as _;
-        Pinned { certificates, identity, provider: Arc::clone(&honest.provider), server: Arc::new(server) }
+        Pinned {
+            me: honest.me,
+            certificates,
+            identity,
+            provider: Arc::clone(&honest.provider),
+            server: Arc::new(server),
+        }
     }
 
     /// Takes in the bytes from the other end, and adds this end's answers to `answer`.

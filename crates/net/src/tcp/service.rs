@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mio::{Interest, Registry, Token, Waker};
+
+use super::claim::Claim;
 use super::io_error;
-use super::link::Link;
+use super::link::{Established, Link};
 use crate::NetError;
 
 /// The interval at which links are drained while the scheduler computes.
@@ -19,15 +22,41 @@ pub(crate) struct Shared {
     links: Vec<Option<Mutex<Link>>>,
     /// Held by the thread that moves bytes: by the scheduler for as long as it waits in `recv`.
     driver: Mutex<()>,
-    stop: AtomicBool,
+    pub(crate) stop: AtomicBool,
+    /// Where the scheduler's poll gets its sockets from, and what ends its wait.
+    registry: Registry,
+    waker: Arc<Waker>,
     pub(crate) peer_timeout: Duration,
     pub(crate) heartbeat: Duration,
 }
 
 impl Shared {
-    pub(crate) fn new(links: Vec<Option<Link>>, peer_timeout: Duration, heartbeat: Duration) -> Self {
+    pub(crate) fn new(
+        links: Vec<Option<Link>>,
+        registry: Registry,
+        waker: Arc<Waker>,
+        peer_timeout: Duration,
+        heartbeat: Duration,
+    ) -> Self {
         let links = links.into_iter().map(|link| link.map(Mutex::new)).collect();
-        Shared { links, driver: Mutex::new(()), stop: AtomicBool::new(false), peer_timeout, heartbeat }
+        let stop = AtomicBool::new(false);
+        Shared { links, driver: Mutex::new(()), stop, registry, waker, peer_timeout, heartbeat }
+    }
+
+    /// Continues a link over a new connection.
+    pub(crate) fn resume(&self, peer: usize, connection: Established, theirs: Claim) {
+        if let Some(mut link) = self.link(peer) {
+            link.resume(connection, theirs, |socket| {
+                self.registry.register(socket, Token(peer), Interest::READABLE | Interest::WRITABLE)
+            });
+        }
+        self.wake();
+    }
+
+    /// Ends the scheduler's wait for events, since a link has changed.
+    pub(crate) fn wake(&self) {
+        // If this fails, the scheduler sees the change at its next event.
+        let _ = self.waker.wake();
     }
 
     /// Returns the link to a party; `None` for this party and for a number beyond the parties.
@@ -59,20 +88,23 @@ impl Shared {
         for (_, mut link) in self.links() {
             link.pump_in();
             link.pump_out();
-            link.check_silence(self.peer_timeout);
+            link.check_clocks(self.peer_timeout);
         }
         true
     }
 }
 
+/// Looks after the link of a party that lost its connection, in another thread.
+pub(crate) type Tend = Box<dyn Fn(usize) + Send>;
+
 /// Starts the thread; it ends soon after [`Shared::stop`].
-pub(crate) fn start(shared: &Arc<Shared>) -> Result<JoinHandle<()>, NetError> {
+pub(crate) fn start(shared: &Arc<Shared>, tend: Option<Tend>) -> Result<JoinHandle<()>, NetError> {
     let shared = Arc::clone(shared);
-    let thread = thread::Builder::new().name("quorate-net".into()).spawn(move || serve(&shared));
-    thread.map_err(|error| io_error("starting a thread", error))
+    let thread = thread::Builder::new().name("quorate-net".into());
+    thread.spawn(move || serve(&shared, tend.as_ref())).map_err(|error| io_error("starting a thread", error))
 }
 
-fn serve(shared: &Shared) {
+fn serve(shared: &Shared, tend: Option<&Tend>) {
     let mut pause = BUSY;
     let mut beat_at = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
@@ -82,6 +114,13 @@ fn serve(shared: &Shared) {
                 link.beat(shared.heartbeat);
             }
             beat_at = Instant::now() + shared.heartbeat / 2;
+        }
+        if let Some(tend) = tend {
+            for (peer, mut link) in shared.links() {
+                if link.wants_tending() {
+                    tend(peer);
+                }
+            }
         }
         thread::park_timeout(pause.min(shared.heartbeat / 2));
     }

@@ -1,6 +1,8 @@
 //! Meshes on loopback for tests, with short time-outs.
 #![allow(dead_code)] // each test binary uses its own part
 
+pub mod proxy;
+
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,14 +58,15 @@ pub fn config(me: usize, keys: &Path, addresses: &[SocketAddr]) -> TcpConfig {
     TcpConfig {
         connect_timeout: Duration::from_secs(20),
         peer_timeout: Duration::from_secs(5),
+        reconnect_timeout: Duration::from_secs(10),
         heartbeat: Duration::from_millis(150),
         ..TcpConfig::new(me, parties, keys.join(format!("party{me}.key")))
     }
 }
 
-/// Returns the configuration with a short time-out, for tests of time-outs.
+/// Returns the configuration with short time-outs, for tests of time-outs.
 pub fn impatient(config: TcpConfig) -> TcpConfig {
-    TcpConfig { peer_timeout: Duration::from_secs(2), ..config }
+    TcpConfig { peer_timeout: Duration::from_secs(2), reconnect_timeout: Duration::from_secs(1), ..config }
 }
 
 /// Connects parties that were configured by hand, all at once.

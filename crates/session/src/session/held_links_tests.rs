@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quorate_net::memory::{self, MemoryNet};
 use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
@@ -186,7 +186,7 @@ impl Net for HeldNet {
                 Some((peer, Some(frame))) => return Ok(Some((peer, frame))),
                 Some((peer, None)) => {
                     self.ended[peer] = true;
-                    return Err(NetError::Lost { peer, place: Place::HERE });
+                    return Err(NetError::Lost { peer, place: Place::HERE, tried: Duration::ZERO });
                 }
                 None => {}
             }

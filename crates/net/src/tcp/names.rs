@@ -1,0 +1,117 @@
+//! The addresses of parties: from a configured name to addresses, and to one TCP connection.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::TcpConfig;
+use crate::{Attempt, ConfigProblem, NetError};
+
+/// The interval at which a thread that waits for the resolver checks whether it should stop.
+const TICK: Duration = Duration::from_millis(5);
+/// The time-out of one TCP connection.
+const DIAL: Duration = Duration::from_secs(1);
+
+/// Opens the port on which the peers call.
+///
+/// # Errors
+/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
+/// a name that does not resolve; [`NetError::Io`].
+pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
+    let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
+    let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
+        true => NetError::Interrupted,
+        false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
+        false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
+    })?;
+    let mut bound = TcpListener::bind(&resolved[..]);
+    if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
+        // Peers use an address that belongs to a router in front of this machine.
+        let port = resolved[0].port();
+        bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
+    }
+    bound.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => NetError::PortInUse { address: address.clone() },
+        _ => super::io_error("listening for peers", error),
+    })
+}
+
+/// Makes one TCP connection to `address`, trying each address of its name.
+///
+/// # Errors
+/// The last failure.
+pub(crate) fn call(address: &str, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Attempt> {
+    let addresses = resolve(address, stopped).ok_or(Attempt::Unresolved)?;
+    let mut last = ErrorKind::NotFound;
+    for address in addresses.into_iter().take_while(|_| !stopped()) {
+        match TcpStream::connect_timeout(&address, DIAL) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.kind(),
+        }
+    }
+    Err(Attempt::Dial(last))
+}
+
+/// Returns an address that is written in numbers.
+pub(crate) fn numeric(address: &str) -> Option<SocketAddr> {
+    address.parse().ok()
+}
+
+fn has_port(address: &str) -> bool {
+    address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+}
+
+/// Returns the addresses of a name; `None` also if told to stop.
+pub(crate) fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
+    if let Some(numeric) = numeric(address) {
+        return Some(vec![numeric]);
+    }
+    let address = address.to_owned();
+    let ask = move || address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let addresses: Vec<SocketAddr> = in_background(ask, stopped)?;
+    (!addresses.is_empty()).then_some(addresses)
+}
+
+/// Returns the result of work that may take long and cannot be stopped, such as the system's resolver. When this party
+/// stops, the work is left to itself.
+fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+    stopped: &dyn Fn() -> bool,
+) -> Option<T> {
+    let (done, result) = mpsc::channel();
+    thread::Builder::new().name("quorate-dns".into()).spawn(move || done.send(work())).ok()?;
+    while !stopped() {
+        match result.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            ended => return ended.ok(),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn names_are_resolved_and_nonsense_is_not() {
+        let never = || false;
+        assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
+        assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
+        assert_eq!(resolve("no port", &never), None);
+    }
+
+    #[test]
+    fn a_resolver_that_hangs_is_left_when_this_party_stops() {
+        let start = Instant::now();
+        let hangs = || thread::sleep(Duration::from_secs(30));
+        assert_eq!(in_background(hangs, &|| start.elapsed() > Duration::from_millis(50)), None);
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+}
