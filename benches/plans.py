@@ -47,8 +47,8 @@ def tree(mpc: qr.Session, records: int) -> qr.SecretArray:
     rng = np.random.default_rng(1)
     model = RandomForestClassifier(10, max_depth=6, random_state=1)
     model.fit(rng.normal(size=(500, 10)), rng.integers(0, 2, 500))
-    (x,) = inputs(mpc, (records, 10), dtype=qr.real, bound=100)
-    return qr.models.load(model, mpc).predict(x)
+    shared = qr.models.from_sklearn(model)
+    return shared.predict(mpc, np.zeros((records, 10)), model_owner=0, data_owner=1, reveal=False)
 
 
 def matrices(mpc: qr.Session, elements: int) -> qr.SecretArray:

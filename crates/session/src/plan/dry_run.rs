@@ -86,7 +86,7 @@ pub(crate) fn dry_run<B: Family>(
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
     let Some(scheduled) = scheduled(&dry, asked, run)? else {
-        return dry_run(&Asked { figures: false, ..*asked }, (parties, me), options);
+        return dry_run::<B>(&Asked { figures: false, ..*asked }, (parties, me), options);
     };
     let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled;
     let how = (room, &schedule);
