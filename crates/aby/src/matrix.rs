@@ -163,11 +163,16 @@ impl Aby {
             Ok((choices.map(|c| c.to_vector(ring)), parts))
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
-        ctx.stream_classes(chunks, |at| blocks[at].len(), work, |at, (own, parts)| {
-            let block = &blocks[at.start];
-            factor.write_at(block.start, &own);
-            product.gather_up(ctx, &mut sum, block, &parts);
-        })
+        ctx.stream_classes(
+            chunks,
+            |at| blocks[at].len(),
+            work,
+            |at, (own, parts)| {
+                let block = &blocks[at.start];
+                factor.write_at(block.start, &own);
+                product.gather_up(ctx, &mut sum, block, &parts);
+            },
+        )
         .await?;
         Ok((factor, sum))
     }
@@ -204,8 +209,10 @@ impl Aby {
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
         let class = |at: usize| blocks[at].len();
-        ctx.stream_classes(chunks, class, work, |at, parts| product.gather_up(ctx, &mut sum, &blocks[at.start], &parts))
-            .await?;
+        ctx.stream_classes(chunks, class, work, |at, parts| {
+            product.gather_up(ctx, &mut sum, &blocks[at.start], &parts)
+        })
+        .await?;
         Ok(sum)
     }
 }

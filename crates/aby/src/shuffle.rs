@@ -296,12 +296,7 @@ impl Cells {
 
     /// Runs a range of the switches, by layers: `product` gives a share of s (w - v) for this share of w - v; its range
     /// names the elements. The switches of shapes count as one layer.
-    fn pass(
-        &mut self,
-        layers: &Layers,
-        range: Range<usize>,
-        mut product: impl FnMut(&Vector, Range<usize>) -> Vector,
-    ) {
+    fn pass(&mut self, layers: &Layers, range: Range<usize>, mut product: impl FnMut(&Vector, Range<usize>) -> Vector) {
         if self.values.is_shape() {
             let elements = 0..range.len() * self.width;
             let [v, w] = [0, 1].map(|_| self.values.map(|x| x.gathered_shape(elements.len())));

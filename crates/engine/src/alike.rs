@@ -231,10 +231,15 @@ mod tests {
                 Ok(len)
             };
             let chunks = Chunks { len: lens.len(), chunk: 1, window: 2 };
-            ctx.stream_classes(chunks, |at| lens[at], work, |range, len| {
-                charge(Kernel::Pack, len);
-                written.push(range.start);
-            })
+            ctx.stream_classes(
+                chunks,
+                |at| lens[at],
+                work,
+                |range, len| {
+                    charge(Kernel::Pack, len);
+                    written.push(range.start);
+                },
+            )
             .await?;
             Ok(written)
         })

@@ -203,9 +203,9 @@ fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
     let mut nest = Vec::new();
     let mut block = 1;
     while block < list.len() {
-        let starts: Vec<i64> = list.iter().step_by(block).map(|&i| i64::from(i)).collect();
-        let step = starts[1] - starts[0];
-        let count = 1 + starts.windows(2).take_while(|pair| pair[1] - pair[0] == step).count();
+        let start = |i: usize| i64::from(list[i * block]);
+        let (blocks, step) = (list.len() / block, start(1) - start(0));
+        let count = 1 + (1..blocks).take_while(|&i| start(i) - start(i - 1) == step).count();
         if nest.len() == MOST_STEPS || !list.len().is_multiple_of(block * count) {
             return None;
         }
@@ -213,7 +213,17 @@ fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
         block *= count;
     }
     nest.reverse();
-    (stepped(list[0], &nest) == list).then_some(nest)
+    are_stepped(list, list[0], &nest).then_some(nest)
+}
+
+/// Returns whether `list` is what [`stepped`] gives.
+fn are_stepped(list: &[u32], start: u32, steps: &[(u32, i64)]) -> bool {
+    let Some((&(count, step), inner)) = steps.split_first() else { return list == [start] };
+    let at = |i: usize| (i64::from(start) + i as i64 * step) as u32;
+    match inner.is_empty() {
+        true => list.iter().enumerate().all(|(i, &position)| position == at(i)),
+        false => list.chunks(list.len() / count as usize).enumerate().all(|(i, part)| are_stepped(part, at(i), inner)),
+    }
 }
 
 fn stepped(start: u32, steps: &[(u32, i64)]) -> Vec<u32> {

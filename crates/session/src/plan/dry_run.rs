@@ -68,7 +68,7 @@ pub(crate) struct Asked<'a> {
     /// The factor by which more chunks of a stream than usual may be under way, where there is no limit.
     pub windows: usize,
     /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names. Correlations of
-    /// a request that does not fit its limit at all are then counted as made ahead.
+    /// a request that does not fit its limit at all are then counted as made ahead instead of in turns.
     pub figures: bool,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn dry_run<B: Family>(
     let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
-    let makes_ahead = !demand.totals().is_empty() && (figures || need.makes_ahead(limit));
+    let makes_ahead = !demand.totals().is_empty() && (figures && B::IN_TURNS || need.makes_ahead(limit));
     if makes_ahead {
         if !need.makes_ahead(limit) {
             dry.forget(); // turns that were counted
@@ -102,12 +102,12 @@ pub(crate) fn dry_run<B: Family>(
     } else if !demand.totals().is_empty() {
         dry.forget();
         dry.make_in_turns(&demand, need.left_for_turns(limit));
-        ran = run_dry(&dry, work, how, (parties, me), false)?;
+        ran = run_dry(&dry, work, how, (parties, me), figures)?;
         offline = ran.on_demand.clone();
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
-        let all = Together { work, how, parties, options, garbles_ahead, figures: figures && makes_ahead };
+        let all = Together { work, how, parties, options, garbles_ahead, figures };
         let in_turns = (!makes_ahead).then(|| (&demand, need.left_for_turns(limit)));
         let mut ran = Ok(vec![]);
         let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
@@ -136,8 +136,8 @@ struct Scheduled<K> {
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
 /// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
-/// Returns `None` if figures alone do not say which draws are made in the same turn. Where the limit leaves nothing for
-/// turns, each draw has its own.
+/// Returns `None` if turns need the names of draws, which figures do not have. Where the limit leaves nothing for turns,
+/// each draw has its own.
 fn scheduled<B: Family>(
     dry: &B,
     &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
@@ -162,7 +162,7 @@ fn scheduled<B: Family>(
         let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
         if !need.makes_ahead(limit) {
-            if figures && need.left_for_turns(limit) > 0 {
+            if figures && B::IN_TURNS && need.left_for_turns(limit) > 0 {
                 return Ok(None);
             }
             need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
