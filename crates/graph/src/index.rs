@@ -133,6 +133,27 @@ impl Index {
         }
     }
 
+    /// Returns nested steps from `start`, outermost first, in the form that [`Index::from`] gives their list. Neither
+    /// takes time for each position, except where the nest is too deep.
+    pub fn strided(start: u32, levels: &[(u32, i64)]) -> Index {
+        if levels.iter().any(|&(count, _)| count == 0) {
+            return Index::from(vec![]);
+        }
+        let mut nest: Vec<(u32, i64)> = Vec::new();
+        for &(count, step) in levels.iter().rev().filter(|&&(count, _)| count > 1) {
+            match nest.last_mut() {
+                // The inner level goes on where it would end.
+                Some((inner, by)) if step == i64::from(*inner) * *by => *inner *= count,
+                _ => nest.push((count, step)),
+            }
+        }
+        nest.reverse();
+        match nest.len() > MOST_STEPS {
+            true => Index::List(stepped(start, &nest).into()),
+            false => Index::Steps { start, steps: nest.into() },
+        }
+    }
+
     /// Returns the first position `len` times: a placeholder for `len` positions that are not read.
     pub fn of_len(len: usize) -> Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
@@ -256,6 +277,34 @@ mod tests {
             assert_eq!(*index.expand(), *list);
             check_parts(&index);
         }
+    }
+
+    #[test]
+    fn strides_are_kept_as_their_list_is() {
+        let mut coin = 7u32;
+        let mut draw = |below: u32| {
+            coin = coin.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (coin >> 8) % below
+        };
+        let mut deep = 0;
+        for _ in 0..4000 {
+            let depth = draw(9) as usize;
+            let levels: Vec<(u32, i64)> = (0..depth).map(|_| (draw(4), i64::from(draw(9)) - 2)).collect();
+            // Strides of whole arrays, whose levels go on in each other.
+            let mut stride = 1 + i64::from(draw(2));
+            let mut whole: Vec<(u32, i64)> = levels.iter().map(|&(count, _)| (count, 0)).collect();
+            for (count, step) in whole.iter_mut().rev() {
+                (*step, stride) = (stride, stride * i64::from(*count).max(1));
+            }
+            for levels in [levels, whole] {
+                let list = stepped(1000, &levels);
+                let index = Index::strided(1000, &levels);
+                assert_eq!(index, Index::from(list.clone()), "{levels:?}");
+                assert_eq!(*index.expand(), *list, "{levels:?}");
+                deep += usize::from(matches!(index, Index::List(_)));
+            }
+        }
+        assert!(deep > 0);
     }
 
     /// Checks that every part of an index is that of its positions.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use quorate_engine::Traffic;
 use quorate_gadgets::Family;
-use quorate_graph::{BinaryOp, Bound, BuildError, Builder, Dtype, Graph, NodeId, Operand, Source};
+use quorate_graph::{BinaryOp, Bound, BuildError, Builder, Dtype, Graph, NodeId, Source};
 use quorate_planner::{Domains, Reveal, Work};
 use quorate_protocols::{Protocol, Visit};
 
@@ -12,13 +12,8 @@ use super::dry_run::{Asked, DryRun, dry_run};
 use crate::memory::limit::Limit;
 use crate::options::Options;
 
-const FAMILIES: [(Protocol, usize); 5] = [
-    (Protocol::Rss, 3),
-    (Protocol::Aby, 2),
-    (Protocol::Spdz2k, 2),
-    (Protocol::Pika, 3),
-    (Protocol::PikaMalicious, 3),
-];
+const FAMILIES: [(Protocol, usize); 5] =
+    [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Spdz2k, 2), (Protocol::Pika, 3), (Protocol::PikaMalicious, 3)];
 
 /// Builds an operation on two inputs.
 type Build = fn(&mut Builder<'_>, [NodeId; 2]) -> Result<NodeId, BuildError>;
