@@ -103,10 +103,8 @@ impl Third {
         let chunks = Chunks { len: all.len(), chunk: 1, window: BATCHES };
         ctx.stream_classes(chunks, |batch| &all[batch], work, sink).await?;
         // A dry run may make one batch of several equal ones.
-        let materials = |batch: usize| {
-            let alike = || made.iter().find(|(other, _)| all[**other] == all[batch]).map(|(_, materials)| materials);
-            made.get(&batch).or_else(alike)
-        };
+        let alike: BTreeMap<_, _> = made.iter().map(|(batch, materials)| (&all[*batch], materials)).collect();
+        let materials = |batch: usize| made.get(&batch).or_else(|| alike.get(&all[batch]).copied());
         let mut parts: Vec<Vec<&Material>> = kinds.iter().map(|_| vec![]).collect();
         for (batch, pieces) in all.iter().enumerate() {
             let made = pieces.iter().zip(materials(batch).into_iter().flatten());

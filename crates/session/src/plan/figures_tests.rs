@@ -93,35 +93,49 @@ impl<C: Fn(&dyn Fn(bool) -> (Sizes, usize))> Visit for Runs<'_, C> {
     }
 }
 
-/// Under the limits, correlations are made where they are drawn, or in turns, and nothing fits.
+fn check_figures(build: Build, len: usize, limit: Limit, families: &[(Protocol, usize)]) {
+    let program = program(build, len);
+    for &(protocol, parties) in families {
+        let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| {
+            let [(once, few), (all, many)] = [dry(true), dry(false)];
+            assert_eq!(once, all, "{protocol:?} under {limit:?}");
+            assert!(few <= many, "{protocol:?} under {limit:?}");
+        };
+        protocol.visit(Runs { program: &program, parties, limit, check });
+    }
+}
+
+/// Under the limits, steps run in pieces, correlations are made where they are drawn, or in turns, and nothing fits.
 #[test]
 fn figures_are_those_of_a_run() {
+    OPERATIONS[..2].iter().for_each(|&build| check_figures(build, 70_000, Limit::None, &FAMILIES[..2]));
     for build in OPERATIONS {
-        let program = program(build, 30_000);
-        for (protocol, parties) in FAMILIES {
-            for limit in [Limit::None, Limit::Named(6_000_000), Limit::Named(100_000_000)] {
-                let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| assert_eq!(dry(true).0, dry(false).0);
-                protocol.visit(Runs { program: &program, parties, limit, check });
-            }
-        }
+        check_figures(build, 5_000, Limit::Named(1_000_000), &FAMILIES);
+    }
+    check_figures(OPERATIONS[1], 5_000, Limit::Named(12_000_000), &FAMILIES);
+}
+
+/// Checks that a plan of `len` elements draws no more often than one with a few pieces does.
+fn check_draws(build: Build, len: usize, limit: Limit, families: &[(Protocol, usize)]) {
+    let program = program(build, len);
+    for &(protocol, parties) in families {
+        let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| {
+            let draws = dry(true).1;
+            assert!(draws < 1200, "{draws} draws of {protocol:?} under {limit:?}");
+        };
+        protocol.visit(Runs { program: &program, parties, limit, check });
     }
 }
 
 /// Without a limit, and where the memory is by far too small.
 #[test]
-fn plans_of_a_billion_elements_draw_as_often_as_those_of_ten_million() {
+fn plans_of_a_billion_elements_run_few_chunks() {
+    let (semi_honest, malicious): (Vec<_>, Vec<_>) =
+        FAMILIES.into_iter().partition(|(protocol, _)| !protocol.is_checked());
     for build in OPERATIONS {
-        let [program, ten_million] = [1_000_000_000, 10_000_000].map(|len| program(build, len));
-        for (protocol, parties) in FAMILIES {
-            for limit in [Limit::None, Limit::Free(1_000_000_000)] {
-                let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| {
-                    let draws = dry(true).1;
-                    assert!(draws < 1200, "{draws} draws of {protocol:?} under {limit:?}");
-                };
-                protocol.visit(Runs { program: &program, parties, limit, check });
-            }
-            let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| assert!(dry(true).1 < 1200);
-            protocol.visit(Runs { program: &ten_million, parties, limit: Limit::None, check });
+        for limit in [Limit::None, Limit::Free(1_000_000_000)] {
+            check_draws(build, 1_000_000_000, limit, &semi_honest);
+            check_draws(build, 30_000_000, limit, &malicious);
         }
     }
 }
