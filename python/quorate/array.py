@@ -12,19 +12,20 @@ import numpy as np
 
 from quorate import _source
 from quorate._arrays._derived import Derived
+from quorate._arrays._indexing import positions, strided
 from quorate._arrays._rearrangement import Rearrangement
 from quorate._arrays._replacement import Picked
 from quorate._arrays._sort_methods import SortMethods
 from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
 from quorate._arrays._unit_division import whole_operands
-from quorate._arrays._unsupported import NO_INDEX, Unsupported
+from quorate._arrays._unsupported import Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
 from quorate._values._axes import Axes, one_axis, whole_axis
 from quorate._values._public_numbers import packed
 from quorate.dtypes import Dtype, check
-from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.errors import ConfigError, DtypeError
 
 if TYPE_CHECKING:
     from quorate._quorate import Built
@@ -501,47 +502,11 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
         """Returns the array, converted where `dtype=` names a dtype."""
         return self if dtype is None else self.astype(dtype)
 
-    def _positions(self, key: Any) -> np.ndarray:
-        """Returns the positions of the elements that an index picks."""
-        keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(k, SecretArray) for k in keys):
-            raise DtypeError(at(NO_INDEX))
-        if self.size >= 1 << 32:
-            raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
-        return self._picked(np.arange(self.size, dtype=np.uint32).reshape(self.shape), key)
-
-    def _picked(self, places: np.ndarray, key: Any) -> np.ndarray:
-        """Applies an index to an array of this shape."""
-        try:
-            return np.asarray(places[key])
-        except IndexError as error:
-            raise _INDEX_ERROR(at(f"{error}; sizes are {self.shape}")) from None
-        except ValueError as error:  # a step of 0
-            raise ShapeError(at(f"{error}; sizes are {self.shape}")) from None
-
-    def _strided(self, key: Any) -> tuple[int, list[tuple[int, int]], tuple[int, ...]] | None:
-        """Returns what slices and whole numbers pick: its first position, (count, step) by axis, and its shape.
-
-        Takes no time by element. Returns None for other indices, and where nothing is picked.
-        """
-        keys = key if isinstance(key, tuple) else (key,)
-        is_basic = all(isinstance(k, _BASIC) and not isinstance(k, bool) for k in keys)
-        if not is_basic or not 0 < self.size < 1 << 32:
-            return None
-        sizes = np.cumprod((1, *self.shape[:0:-1]))[::-1] if self.shape else ()
-        # One byte stands for all elements. They are never read: an index with an ellipsis gives a view.
-        places = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), self.shape, [int(size) for size in sizes])
-        picked = self._picked(places, keys if any(k is Ellipsis for k in keys) else (*keys, Ellipsis))
-        if picked.size == 0:
-            return None
-        start = picked.__array_interface__["data"][0] - places.__array_interface__["data"][0]
-        return start, list(zip(picked.shape, picked.strides, strict=True)), picked.shape
-
     def __getitem__(self, key: Any) -> SecretArray:
-        strided = self._strided(key)
-        if strided is not None:
-            return self._new(self._session._native.strided(self._node, *strided, _source.line()))
-        places = self._positions(key)
+        steps = strided(self, key)
+        if steps is not None:
+            return self._new(self._session._native.strided(self._node, *steps, _source.line()))
+        places = positions(self, key)
         index = np.ascontiguousarray(places).tobytes()
         return self._new(self._session._native.gather(self._node, index, places.shape, _source.line()))
 
@@ -599,13 +564,6 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
             [6 2] 4
         """
         return self._session.reveal_all(self, to=to, units=units)[0]
-
-
-# The error for an index out of bounds: a `ShapeError`, its name in tracebacks, and an `IndexError`, as numpy's.
-_INDEX_ERROR = type("ShapeError", (ShapeError, IndexError), {"__module__": ShapeError.__module__})
-
-# What numpy's basic indexing takes.
-_BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
 
 
 def operand(session: Session, value: Any, what: str) -> Any:

@@ -163,16 +163,12 @@ impl Aby {
             Ok((choices.map(|c| c.to_vector(ring)), parts))
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
-        ctx.stream_classes(
-            chunks,
-            |at| blocks[at].len(),
-            work,
-            |at, (own, parts)| {
-                let block = &blocks[at.start];
-                factor.write_at(block.start, &own);
-                product.gather_up(ctx, &mut sum, block, &parts);
-            },
-        )
+        let class = |at: usize| blocks[at].len();
+        ctx.stream_classes(chunks, class, work, |at, (own, parts)| {
+            let block = &blocks[at.start];
+            factor.write_at(block.start, &own);
+            product.gather_up(ctx, &mut sum, block, &parts);
+        })
         .await?;
         Ok((factor, sum))
     }

@@ -57,8 +57,8 @@ impl Ctx {
         self.stream_some(chunks, [(0, 1), (1, last - 1), (last, 1)], work, sink).await
     }
 
-    /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first of each `class`.
-    /// On vectors without data, `work` must depend only on the class of its chunk, which is given by number.
+    /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first of each
+    /// `class`. On vectors without data, `work` must depend only on the class of its chunk, which is given by number.
     ///
     /// # Errors
     /// Those of [`Ctx::stream`].
@@ -81,8 +81,8 @@ impl Ctx {
         self.stream_some(chunks, std::iter::once((0, 1)).chain(others), work, sink).await
     }
 
-    /// Runs some chunks of a stream in a dry run; each is given by number, with the number of chunks that it counts for.
-    /// The first chunk is given by itself: a sink may allocate the room for all results when it gets the first.
+    /// Runs some chunks of a stream in a dry run; each is given by number, with the number of chunks that it counts
+    /// for. The first chunk is given by itself: a sink may allocate the room for all results when it gets the first.
     async fn stream_some<T>(
         &self,
         chunks: Chunks,
@@ -215,8 +215,8 @@ mod tests {
         (done.into_iter().map(|(_, costs)| costs).collect(), chunks)
     }
 
-    /// Streams chunks of one element, each of which sends and works as much as `lens` says. Returns the costs, the work,
-    /// and the chunks that the sink was called with.
+    /// Streams chunks of one element, each of which sends and works as much as `lens` says. Returns the costs, the
+    /// work, and the chunks that the sink was called with.
     fn by_class(lens: &[usize], figures: bool) -> (Costs, Effort, Vec<usize>) {
         let before = charged();
         let (written, costs) = dry::run(0, 2, Phase::Online, async |ctx| {

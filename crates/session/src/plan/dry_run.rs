@@ -67,8 +67,8 @@ pub(crate) struct Asked<'a> {
     pub limit: Limit,
     /// The factor by which more chunks of a stream than usual may be under way, where there is no limit.
     pub windows: usize,
-    /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names. Correlations of
-    /// a request that does not fit its limit at all are then counted as made ahead instead of in turns.
+    /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names. Correlations
+    /// of a request that does not fit its limit at all are then counted as made ahead instead of in turns.
     pub figures: bool,
 }
 
@@ -136,8 +136,8 @@ struct Scheduled<K> {
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
 /// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
-/// Returns `None` if turns need the names of draws, which figures do not have. Where the limit leaves nothing for turns,
-/// each draw has its own.
+/// Returns `None` if turns need the names of draws, which figures do not have. Where the limit leaves nothing for
+/// turns, each draw has its own.
 fn scheduled<B: Family>(
     dry: &B,
     &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
