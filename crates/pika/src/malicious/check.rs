@@ -27,6 +27,7 @@ use quorate_authenticated::weights::{self, BASIS};
 use quorate_authenticated::{Kind, Material, SharedBits, Tagged};
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
+use quorate_ring::meter::{charge_all, deferred};
 use quorate_ring::{Bits, Module, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -111,7 +112,17 @@ impl Third {
             made.for_each(|((kind, _), made)| parts[*kind].push(made));
         }
         let joined = |parts: &Vec<&Material>| Material::joined(parts, Tagged::concat, SharedBits::concat_lanes);
-        Ok(parts.iter().map(joined).collect())
+        let joined = parts.iter().map(joined).collect();
+        let mut others: BTreeMap<_, usize> = BTreeMap::new();
+        (0..all.len()).filter(|batch| !made.contains_key(batch)).for_each(|batch| {
+            *others.entry(&all[batch]).or_default() += 1;
+        });
+        for (batch, materials) in made {
+            // Batches that were counted once are wiped as often as they count.
+            let wiped = deferred(|| drop(materials));
+            charge_all(&wiped.times(1 + others.remove(&all[batch]).unwrap_or(0)));
+        }
+        Ok(joined)
     }
 
     /// Runs all steps.
