@@ -12,19 +12,20 @@ import numpy as np
 
 from quorate import _source
 from quorate._arrays._derived import Derived
+from quorate._arrays._indexing import positions, strided
 from quorate._arrays._rearrangement import Rearrangement
 from quorate._arrays._replacement import Picked
 from quorate._arrays._sort_methods import SortMethods
 from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
 from quorate._arrays._unit_division import whole_operands
-from quorate._arrays._unsupported import NO_INDEX, Unsupported
+from quorate._arrays._unsupported import Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
 from quorate._values._axes import Axes, one_axis, whole_axis
 from quorate._values._public_numbers import packed
 from quorate.dtypes import Dtype, check
-from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.errors import ConfigError, DtypeError
 
 if TYPE_CHECKING:
     from quorate._quorate import Built
@@ -501,22 +502,11 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
         """Returns the array, converted where `dtype=` names a dtype."""
         return self if dtype is None else self.astype(dtype)
 
-    def _positions(self, key: Any) -> np.ndarray:
-        keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(k, SecretArray) for k in keys):
-            raise DtypeError(at(NO_INDEX))
-        if self.size >= 1 << 32:
-            raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
-        places = np.arange(self.size, dtype=np.uint32).reshape(self.shape)
-        try:
-            return np.asarray(places[key])
-        except IndexError as error:
-            raise _INDEX_ERROR(at(f"{error}; sizes are {self.shape}")) from None
-        except ValueError as error:  # a step of 0
-            raise ShapeError(at(f"{error}; sizes are {self.shape}")) from None
-
     def __getitem__(self, key: Any) -> SecretArray:
-        places = self._positions(key)
+        steps = strided(self, key)
+        if steps is not None:
+            return self._new(self._session._native.strided(self._node, *steps, _source.line()))
+        places = positions(self, key)
         index = np.ascontiguousarray(places).tobytes()
         return self._new(self._session._native.gather(self._node, index, places.shape, _source.line()))
 
@@ -574,10 +564,6 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
             [6 2] 4
         """
         return self._session.reveal_all(self, to=to, units=units)[0]
-
-
-# The error for an index out of bounds: a `ShapeError`, its name in tracebacks, and an `IndexError`, as numpy's.
-_INDEX_ERROR = type("ShapeError", (ShapeError, IndexError), {"__module__": ShapeError.__module__})
 
 
 def operand(session: Session, value: Any, what: str) -> Any:

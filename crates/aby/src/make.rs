@@ -44,10 +44,10 @@ impl Aby {
             Kind::Triple { bits } => self.make_wide_triples(ctx, Ring::of(*bits), len).await,
             &Kind::MatrixTriple { bits, m, k, n } => {
                 let make = async || self.make_matrix_triple(ctx, Ring::of(bits), (m, k, n)).await;
-                in_turn(len, make).await
+                in_turn(ctx, len, make).await
             }
             &Kind::ConvTriple { bits, conv } => {
-                in_turn(len, async || self.make_conv_triple(ctx, Ring::of(bits), &conv).await).await
+                in_turn(ctx, len, async || self.make_conv_triple(ctx, Ring::of(bits), &conv).await).await
             }
             Kind::BitTriple => {
                 let made = self.ot.bit_triples(ctx, 1, len).await?;
@@ -71,7 +71,7 @@ impl Aby {
             &Kind::Lookup { place_bits, bits } => self.make_points(ctx, place_bits, Some(bits), len).await,
             &Kind::Point { place_bits } => self.make_points(ctx, place_bits, None, len).await,
             Kind::Permutation { rows, columns, mover } => {
-                in_turn(len, async || self.make_permutation(ctx, *rows, columns, *mover).await).await
+                in_turn(ctx, len, async || self.make_permutation(ctx, *rows, columns, *mover).await).await
             }
         }
     }
@@ -152,10 +152,67 @@ impl Aby {
 }
 
 /// Makes `len` correlations, one after the other.
-async fn in_turn(len: usize, make: impl AsyncFn() -> Result<Material>) -> Result<Material> {
-    let mut made = Vec::new();
-    for _ in 0..len {
-        made.push(make().await?);
+async fn in_turn(ctx: &Ctx, len: usize, make: impl AsyncFn() -> Result<Material>) -> Result<Material> {
+    if len == 1 {
+        return make().await;
     }
-    Ok(one_after_the_other(made))
+    Ok(one_after_the_other(&ctx.in_turn(len, 1, async |_| make().await).await?.all()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use quorate_engine::{Costs, Phase, Stocks, dry};
+    use quorate_ring::meter::{Effort, Kernel, charged};
+    use quorate_ring::{Conv, Module};
+
+    use super::*;
+
+    /// Returns the costs of making correlations, by party, and the work of both. Party 1 starts after three rounds.
+    fn made(kind: &Kind, len: usize, figures: bool) -> (Vec<Costs>, Effort) {
+        let before = charged();
+        let make = async |ctx: &Ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            let aby = Aby::dry(2, ctx.me())?;
+            let made = aby.make_kinds(ctx, &BTreeMap::from([(kind.clone(), len)])).await?;
+            let layout = aby.layout(kind);
+            let lens: Vec<_> = made[kind].vectors.iter().map(|vector| vector.shape_of()).collect();
+            let wanted: Vec<_> = layout.vectors.iter().map(|&(ring, count)| (ring, len * count)).collect();
+            assert_eq!(lens, wanted, "{kind}");
+            Ok(())
+        };
+        let done = dry::together(&[0, 3], Phase::Offline, make).unwrap();
+        (done.into_iter().map(|(_, costs)| costs).collect(), charged() - before)
+    }
+
+    #[test]
+    fn figures_are_those_of_all_chunks() {
+        let bits = 64;
+        let conv = Conv { batch: 6, channels: 2, filters: 3, ..Conv::plain([20, 30], [3, 3]) };
+        let columns = vec![(bits, 1), (8, 3)];
+        let kinds = [
+            (Kind::Triple { bits }, 50_000),
+            (Kind::Triple { bits: 100 }, 20_000),
+            (Kind::BitTriple, 3_000_000),
+            // Rows of one block, several to a block, and with a rest.
+            (Kind::MatrixTriple { bits, m: 7, k: 3000, n: 5 }, 1),
+            (Kind::MatrixTriple { bits, m: 200, k: 12, n: 300 }, 1),
+            (Kind::MatrixTriple { bits: 20, m: 60, k: 9, n: 5000 }, 1),
+            (Kind::MatrixTriple { bits, m: 9, k: 8, n: 7 }, 12),
+            (Kind::ConvTriple { bits, conv }, 1),
+            (Kind::Permutation { rows: 60_000, columns: columns.clone(), mover: 0 }, 1),
+            (Kind::Permutation { rows: 100, columns, mover: 1 }, 9),
+        ];
+        for (kind, len) in kinds {
+            let [(all, work), (once, counted)] = [false, true].map(|figures| made(&kind, len, figures));
+            assert_eq!(once, all, "{kind}");
+            for kernel in Kernel::ALL {
+                let [all, once] = [work, counted].map(|effort| effort.of(kernel));
+                assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kind}");
+            }
+        }
+    }
 }

@@ -163,7 +163,8 @@ impl Aby {
             Ok((choices.map(|c| c.to_vector(ring)), parts))
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
-        ctx.stream(chunks, work, |at, (own, parts)| {
+        let class = |at: usize| blocks[at].len();
+        ctx.stream_classes(chunks, class, work, |at, (own, parts)| {
             let block = &blocks[at.start];
             factor.write_at(block.start, &own);
             product.gather_up(ctx, &mut sum, block, &parts);
@@ -203,7 +204,11 @@ impl Aby {
             Ok(parts)
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
-        ctx.stream(chunks, work, |at, parts| product.gather_up(ctx, &mut sum, &blocks[at.start], &parts)).await?;
+        let class = |at: usize| blocks[at].len();
+        ctx.stream_classes(chunks, class, work, |at, parts| {
+            product.gather_up(ctx, &mut sum, &blocks[at.start], &parts)
+        })
+        .await?;
         Ok(sum)
     }
 }
@@ -215,6 +220,9 @@ fn part_of(keys: &[u128], range: Range<usize>) -> &[u128] {
 
 /// Returns the transpose of a (rows x columns) matrix.
 fn transposed(x: &A, rows: usize, columns: usize) -> A {
+    if x.is_shape() {
+        return x.map(|x| x.gathered_shape(rows * columns));
+    }
     let index: Vec<u32> = (0..columns).flat_map(|j| (0..rows).map(move |i| (i * columns + j) as u32)).collect();
     x.map(|x| x.gather(&index))
 }

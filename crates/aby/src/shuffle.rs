@@ -100,7 +100,7 @@ impl Aby {
         if len == 0 {
             return Ok(received);
         }
-        ctx.stream(chunks, work, |range, part| {
+        ctx.stream_alike(chunks, work, |range, part| {
             if let Some(part) = part.map(Share::of) {
                 received.write_at(range.start, &part);
             }
@@ -122,7 +122,7 @@ impl Aby {
         if mover == self.me {
             if ctx.is_dry() {
                 let order = stored_order(None, rows);
-                let differences = self.follow_switches(ctx, &network(rows), rows, &columns).await?;
+                let differences = self.follow_switches(ctx, &Layers::default(), rows, &columns).await?;
                 return Ok(Material::of_vectors(std::iter::once(order).chain(differences).collect()));
             }
             let order = coins.stream(&self.private).permutation(rows);
@@ -132,12 +132,13 @@ impl Aby {
         }
         let mut own = coins.stream(&self.private);
         let masks: Vec<A> = columns.iter().map(|&(ring, width)| Share::of(own.draw((ring, rows * width)))).collect();
-        let moved = self.offer_switches(ctx, &network(rows), rows, &masks, &columns).await?;
+        let layers = if ctx.is_dry() { Layers::default() } else { network(rows) };
+        let moved = self.offer_switches(ctx, &layers, rows, &masks, &columns).await?;
         Ok(Material::of_vectors(masks.into_iter().chain(moved).collect()))
     }
 
     /// Returns the mover's shares of the cells after all switches. Switches go through as a stream, a part of them at a
-    /// time; their results are used in order.
+    /// time; their results are used in order. A dry run has no switches, only their number.
     async fn follow_switches(
         &self,
         ctx: &Ctx,
@@ -149,9 +150,9 @@ impl Aby {
             |&(ring, width): &(Ring, usize)| Cells::new(Share::of(blank(ctx.is_dry(), (ring, rows * width))), width);
         let mut cells: Vec<Cells> = columns.iter().map(blank_cells).collect();
         let work = async |ctx: Ctx, range| self.choose_products(&ctx, layers, range, columns).await;
-        ctx.stream(parts(rows), work, |range, parts: Vec<[A; 2]>| {
+        ctx.stream_alike(parts(rows), work, |range, parts: Vec<[A; 2]>| {
             for (cells, [settings, products]) in cells.iter_mut().zip(&parts) {
-                cells.pass(part(layers, range.clone()), |difference, span| {
+                cells.pass(layers, range.clone(), |difference, span| {
                     let mut product = difference.clone();
                     product.mul_assign(&settings.slice(span.clone()));
                     product.add_assign(&products.slice(span));
@@ -203,7 +204,7 @@ impl Aby {
     }
 
     /// Returns the other's shares of the cells after all switches, with `masks` in the cells before. Parts of a stream
-    /// take turns at the cells.
+    /// take turns at the cells, except in a dry run: its cells have no values, and it may skip parts.
     async fn offer_switches(
         &self,
         ctx: &Ctx,
@@ -220,9 +221,11 @@ impl Aby {
         let work = async |ctx: Ctx, range: Range<usize>| {
             let offers = self.offer_products(&ctx, range.len(), columns).await?;
             let turn = range.start / parts.chunk;
-            turns[turn].get(&ctx).await;
+            if !ctx.is_dry() {
+                turns[turn].get(&ctx).await;
+            }
             let pass = |(cells, [straight, mut corrections]): (&mut Cells, [A; 2])| {
-                cells.pass(part(layers, range.clone()), |difference, span| {
+                cells.pass(layers, range.clone(), |difference, span| {
                     corrections.add_at(span.start, difference);
                     let mut product = straight.slice(span);
                     product.neg_assign();
@@ -237,7 +240,7 @@ impl Aby {
             };
             ctx.join_all(columns.len(), send).await.map(drop)
         };
-        ctx.stream(parts, work, |_, ()| ()).await?;
+        ctx.stream_alike(parts, work, |_, ()| ()).await?;
         Ok(cells.into_inner().into_iter().map(|cells| cells.values).collect())
     }
 
@@ -272,6 +275,9 @@ pub(crate) fn parts(rows: usize) -> Chunks {
 /// Returns one bit for each switch, as `width` elements each.
 fn settings_of(bits: &Bits, ring: Ring, width: usize) -> Share<Vector> {
     let each = Share::of(bits.to_vector(ring));
+    if each.is_shape() {
+        return each.map(|each| each.gathered_shape(width * bits.lanes()));
+    }
     let lanes: Vec<u32> = (0..bits.lanes() as u32).flat_map(|i| std::iter::repeat_n(i, width)).collect();
     each.map(|each| each.gather(&lanes))
 }
@@ -287,15 +293,20 @@ impl Cells {
         Cells { values, width }
     }
 
-    /// Runs switches, by layers: `product` gives a share of s (w - v) for this share of w - v; its range names the
-    /// elements.
-    fn pass<'l>(
-        &mut self,
-        layers: impl Iterator<Item = &'l [Switch]>,
-        mut product: impl FnMut(&Vector, Range<usize>) -> Vector,
-    ) {
+    /// Runs a range of the switches, by layers: `product` gives a share of s (w - v) for this share of w - v; its range
+    /// names the elements. The switches of shapes count as one layer.
+    fn pass(&mut self, layers: &Layers, range: Range<usize>, mut product: impl FnMut(&Vector, Range<usize>) -> Vector) {
+        if self.values.is_shape() {
+            let elements = 0..range.len() * self.width;
+            let [v, w] = [0, 1].map(|_| self.values.map(|x| x.gathered_shape(elements.len())));
+            let product = Share::of(product(&w.zip(&v, Vector::sub_assign), elements));
+            [v.zip(&product, Vector::add_assign), w.zip(&product, Vector::sub_assign)]
+                .iter()
+                .for_each(|moved| fetched(moved.len()));
+            return;
+        }
         let mut at = 0;
-        for layer in layers {
+        for layer in part(layers, range) {
             let span = at..at + layer.len() * self.width;
             at = span.end;
             self.switch(layer, |difference| product(difference, span));
@@ -316,9 +327,6 @@ impl Cells {
     /// Puts values into these cells.
     fn scatter(&mut self, cells: &[u32], mut values: A) {
         let bytes = values.ring().carrier().bytes();
-        if values.is_shape() {
-            return fetched(cells.len());
-        }
         let (all, part) = (self.values.bytes_mut(), values.bytes_mut());
         for (&cell, value) in cells.iter().zip(part.chunks_exact(bytes)) {
             all[cell as usize * bytes..][..bytes].copy_from_slice(value);

@@ -102,13 +102,7 @@ impl Aby {
             let top = self.xor(&difference.map(|d| d.to_bits(k..k + 1)), &part(2));
             Ok(self.xor(&wraps, &top))
         };
-        let mut parts = Vec::new();
-        let chunks = stream::chunks(len, 3 * k);
-        if len == 0 {
-            return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await.map(|mut parts| parts.remove(0));
-        }
-        ctx.stream(chunks, work, |_, part| parts.push(part)).await?;
-        Ok(self.concat_lanes(&parts.iter().collect::<Vec<_>>()))
+        stream::to_lanes(self, ctx, stream::chunks(len, 3 * k), work).await
     }
 
     /// Computes A + B = 0: A equals -B in every bit.

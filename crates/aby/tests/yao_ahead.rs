@@ -5,7 +5,7 @@ use quorate_aby::{Aby, Garbling, YaoLabels};
 use quorate_additive::local;
 use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_engine::testing::{Tampered, parties};
-use quorate_engine::{Ctx, Error, Phase, Result, Sharing};
+use quorate_engine::{Ctx, Error, Phase, Positions, Result, Sharing};
 use quorate_gadgets::{Gadgets, Garbles, Labels};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -99,7 +99,7 @@ fn circuits_without_ands_and_without_instances() {
             let sum: Vec<_> = left.iter().zip(&right).map(|(&x, &y)| b.xor(x, y)).collect();
             let program = Program::new(&b.finish(&[&sum, &left]).unwrap(), ORDER);
             let x = aby.bits_to_labels(ctx, x).await?;
-            let none = aby.garble(ctx, &program, &x.gather_lanes(&[])).await?;
+            let none = aby.garble(ctx, &program, &x.gather_lanes(&Positions::Given(&[]))).await?;
             assert_eq!(none.shape(), (8, 0));
             aby.garble(ctx, &program, &x).await
         },

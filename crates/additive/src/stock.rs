@@ -13,13 +13,6 @@ pub const MISSING: Error = Error::Bug { what: "a stock lacks a part of its corre
 pub type Shares<K = ()> = Material<Share<Vector, K>, Share<Bits, K>>;
 
 /// Joins correlations of one kind, one after the other.
-pub fn one_after_the_other<K>(mut made: Vec<Shares<K>>) -> Shares<K> {
-    if made.len() == 1 {
-        return made.remove(0);
-    }
-    Material::joined(
-        &made.iter().collect::<Vec<_>>(),
-        |all| merged(all, Vector::concat),
-        |all| merged(all, Bits::concat_lanes),
-    )
+pub fn one_after_the_other<K>(made: &[&Shares<K>]) -> Shares<K> {
+    Material::joined(made, |all| merged(all, Vector::concat), |all| merged(all, Bits::concat_lanes))
 }

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use quorate_adversary::Twist;
-use quorate_circuits::permutation_network::{Layers, Switch, network, routed, switches};
+use quorate_circuits::permutation_network::{Layers, Switch, layer_sizes, network, routed, switches};
 use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, check_rows};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
@@ -33,12 +33,14 @@ impl Authenticated {
         let Some(largest) = columns.iter().map(|column| column.shape().0).max().filter(|_| rows > 1) else {
             return Ok(shuffled);
         };
-        let layers = network(rows);
+        // A dry run has no switches, only their number.
+        let layers = if ctx.is_dry() { Layers::default() } else { network(rows) };
         for settings in self.settings(ctx, rows, largest).await? {
             let mut before = 0;
-            for layer in layers.iter() {
-                let own = settings.linear(&Linear::Slice(before..before + layer.len()));
-                before += layer.len();
+            for (i, count) in layer_sizes(rows).into_iter().enumerate() {
+                let layer = layers.get(i).map_or(&[][..], Vec::as_slice);
+                let own = settings.linear(&Linear::Slice(before..before + count));
+                before += count;
                 let pass = async |ctx: Ctx, i: usize| self.pass(&ctx, &shuffled[i], rows, (layer, &own)).await;
                 shuffled = ctx.join_all(columns.len(), pass).await?;
             }
@@ -95,7 +97,7 @@ impl Authenticated {
     ) -> Result<Tagged> {
         let (ring, len) = column.shape();
         let width = len / rows;
-        let elements = layer.len() * width;
+        let elements = settings.shape().1 * width;
         // The elements of the upper cells, or of the lower ones.
         let cells = |side: usize| move |at: usize| layer[at / width].cells[side] as usize * width + at % width;
         let gather = |x: &Tagged, count: usize, from: &dyn Fn(usize) -> usize| {

@@ -58,7 +58,7 @@ pub fn part(layers: &Layers, range: Range<usize>) -> impl Iterator<Item = &[Swit
 }
 
 /// Returns the number of switches of each layer.
-fn layer_sizes(count: usize) -> Vec<usize> {
+pub fn layer_sizes(count: usize) -> Vec<usize> {
     let depth = count.next_power_of_two().trailing_zeros() as usize;
     let mut sizes = vec![0; (2 * depth).saturating_sub(1)];
     // The networks of a level, by their cells: at most two sizes.

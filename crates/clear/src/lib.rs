@@ -19,6 +19,7 @@
 //! Everything works on shapes, too: in a dry run a value is a ring and a length without data.
 #![forbid(unsafe_code)]
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -408,8 +409,9 @@ impl Labels for Plain<Bits> {
         Plain(self.0.gather_rows(rows))
     }
 
-    fn gather_lanes(&self, lanes: &[u32]) -> Self {
-        Plain(LinearBits::GatherLanes(Positions::Given(lanes)).apply(&self.0))
+    fn gather_lanes(&self, lanes: &Positions<'_>) -> Self {
+        let list = || Cow::Borrowed(lanes.list());
+        Plain(LinearBits::GatherLanes(Positions::later(lanes.len(), &list)).apply(&self.0))
     }
 
     fn concat_rows(parts: &[&Self]) -> Self {

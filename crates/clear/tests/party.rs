@@ -3,7 +3,7 @@
 use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_clear::{Clear, Kind};
 use quorate_engine::testing::parties;
-use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, Misuse, Phase, Result, Sharing, TruncMasks, dry};
+use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, Misuse, Phase, Positions, Result, Sharing, TruncMasks, dry};
 use quorate_gadgets::testing::{self, agreed, mask, noise, open, share, share_bits, wide};
 use quorate_gadgets::{Choices, Family, Garbles, Labels, MakesAhead};
 use quorate_ring::{Bits, Ring, Vector};
@@ -79,7 +79,7 @@ fn labels_are_bits_and_circuits_are_those_in_the_clear() {
         let (garbled, wires) = agreed::<Clear, _>(1, async |s, ctx| {
             let labels = s.bits_to_labels(ctx, &share_bits(s, ctx, rows, lanes, &inputs).await?).await?;
             let outputs = s.garble(ctx, &Program::new(&circuit, Order::Runs(1)), &labels).await?;
-            let turned = labels.rows_to_lanes().lanes_to_rows(rows).gather_lanes(&[3, 3]);
+            let turned = labels.rows_to_lanes().lanes_to_rows(rows).gather_lanes(&Positions::Given(&[3, 3]));
             let public = s.public_labels(&Bits::zeros(1, 2))?;
             let both = Labels::concat_rows(&[&turned.gather_rows(&[1]), &public]);
             let twice = Labels::concat_lanes(&[&both, &both]);

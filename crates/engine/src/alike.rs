@@ -7,6 +7,7 @@
 //! case; those of chunks one after the other are multiplied. If a real run will look up its draws by the names that
 //! the dry run recorded, the dry run has to run every chunk.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::ctx::Ctx;
@@ -47,14 +48,50 @@ impl Ctx {
         &self,
         chunks: Chunks,
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
-        mut sink: impl FnMut(Range<usize>, T),
+        sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         if !self.core.counting.counts_alike() || chunks.count() < FEW_CHUNKS {
             return self.stream(chunks, work, sink).await;
         }
-        let (lane, start, last) = (self.fork_lane(), self.depth.get(), chunks.count() - 1);
-        // The first chunk runs by itself: a sink may allocate the room for all results when it gets the first.
-        for (index, times) in [(0, 1), (1, last - 1), (last, 1)] {
+        let last = chunks.count() - 1;
+        self.stream_some(chunks, [(0, 1), (1, last - 1), (last, 1)], work, sink).await
+    }
+
+    /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first of each
+    /// `class`. On vectors without data, `work` must depend only on the class of its chunk, which is given by number.
+    ///
+    /// # Errors
+    /// Those of [`Ctx::stream`].
+    pub async fn stream_classes<T, C: Ord>(
+        &self,
+        chunks: Chunks,
+        class: impl Fn(usize) -> C,
+        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+        sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        if !self.core.counting.counts_alike() || chunks.count() < FEW_CHUNKS {
+            return self.stream(chunks, work, sink).await;
+        }
+        let mut classes: BTreeMap<C, (usize, usize)> = BTreeMap::new();
+        for index in 1..chunks.count() {
+            classes.entry(class(index)).or_insert((index, 0)).1 += 1;
+        }
+        let mut others: Vec<(usize, usize)> = classes.into_values().collect();
+        others.sort_unstable();
+        self.stream_some(chunks, std::iter::once((0, 1)).chain(others), work, sink).await
+    }
+
+    /// Runs some chunks of a stream in a dry run; each is given by number, with the number of chunks that it counts
+    /// for. The first chunk is given by itself: a sink may allocate the room for all results when it gets the first.
+    async fn stream_some<T>(
+        &self,
+        chunks: Chunks,
+        some: impl IntoIterator<Item = (usize, usize)>,
+        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+        mut sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        let (lane, start) = (self.fork_lane(), self.depth.get());
+        for (index, times) in some {
             let ctx = self.child(lane.child(index as u64));
             ctx.depth.set(start);
             ctx.windows.set(1);
@@ -176,6 +213,54 @@ mod tests {
         .unwrap();
         let chunks = done[0].0;
         (done.into_iter().map(|(_, costs)| costs).collect(), chunks)
+    }
+
+    /// Streams chunks of one element, each of which sends and works as much as `lens` says. Returns the costs, the
+    /// work, and the chunks that the sink was called with.
+    fn by_class(lens: &[usize], figures: bool) -> (Costs, Effort, Vec<usize>) {
+        let before = charged();
+        let (written, costs) = dry::run(0, 2, Phase::Online, async |ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            let mut written = vec![];
+            let work = async |ctx: Ctx, range: Range<usize>| {
+                let len = lens[range.start];
+                ctx.exchange(&[(1, &Vector::shape(Ring::of(64), len))], &[]).await?;
+                charge(Kernel::Multiply, 3 * len);
+                Ok(len)
+            };
+            let chunks = Chunks { len: lens.len(), chunk: 1, window: 2 };
+            ctx.stream_classes(
+                chunks,
+                |at| lens[at],
+                work,
+                |range, len| {
+                    charge(Kernel::Pack, len);
+                    written.push(range.start);
+                },
+            )
+            .await?;
+            Ok(written)
+        })
+        .unwrap();
+        (costs, charged() - before, written)
+    }
+
+    #[test]
+    fn figures_of_chunks_by_class_are_those_of_all() {
+        let rows: [(&[usize], &[usize]); 6] = [
+            (&[], &[]),
+            (&[7], &[0]),
+            (&[7, 7, 7], &[0, 1, 2]),
+            (&[7; 100], &[0, 1]),
+            (&[5, 5, 2, 5, 5, 2, 5, 5, 2, 1], &[0, 1, 2, 9]),
+            (&[9, 1, 2, 3, 3, 9], &[0, 1, 2, 3, 5]),
+        ];
+        for (lens, ran) in rows {
+            let ((all, work, _), (once, counted, few)) = (by_class(lens, false), by_class(lens, true));
+            assert_eq!((once, counted, &*few), (all, work, ran), "{lens:?}");
+        }
     }
 
     #[test]

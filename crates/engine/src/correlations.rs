@@ -21,6 +21,8 @@ pub struct Request<K> {
     pub start: usize,
     /// The number of correlations.
     pub len: usize,
+    /// The number of equal draws that this one stands for in a dry run; else 1.
+    pub times: usize,
 }
 
 /// The correlations that a program needs: totals by kind, and the place of every draw.
@@ -62,7 +64,7 @@ impl<K: Ord + Clone> Demand<K> {
     }
 
     /// Splits this demand into turns, in the order of the dry run. Each turn has as many draws as `fits` allows, and at
-    /// least one.
+    /// least one. Of equal draws that were counted once ([`Ctx::count_alike`]), only that one has a turn.
     pub fn in_turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> VecDeque<Demand<K>> {
         let mut turns = VecDeque::new();
         let mut turn = Demand::default();
@@ -73,20 +75,20 @@ impl<K: Ord + Clone> Demand<K> {
             if !turn.order.is_empty() && !fits(&more) {
                 turns.push_back(std::mem::take(&mut turn));
             }
-            turn.record(*at, None, kind.clone(), *len);
+            turn.record(*at, None, kind.clone(), (*len, 1));
         }
         turns.extend((!turn.order.is_empty()).then_some(turn));
         turns
     }
 
-    fn record(&mut self, at: (LaneId, u64), step: Option<u32>, kind: K, len: usize) {
+    fn record(&mut self, at: (LaneId, u64), step: Option<u32>, kind: K, (len, times): (usize, usize)) {
         if let Some(step) = step {
-            *self.by_step.entry(step).or_default().entry(kind.clone()).or_default() += len;
+            *self.by_step.entry(step).or_default().entry(kind.clone()).or_default() += len * times;
         }
         let total = self.totals.entry(kind.clone()).or_default();
-        self.draws.insert(at, Request { kind, start: *total, len });
+        self.draws.insert(at, Request { kind, start: *total, len, times });
         self.order.push(at);
-        *total += len;
+        *total += len * times;
     }
 }
 
@@ -128,7 +130,7 @@ impl<K: Ord + Clone> Ledger<K> {
             Ledger::OnDemand => Ok(Draw::Make),
             Ledger::Recording(demand) => {
                 let step = ctx.step.as_ref().map(|step| step.id);
-                demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), len * ctx.core.counting.times());
+                demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), (len, ctx.core.counting.times()));
                 Ok(Draw::Recorded)
             }
             Ledger::Stocked(demand) => {

@@ -4,6 +4,7 @@
 //! one replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a
 //! selection.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_engine::{Ctx, Linear, Misuse, Positions, Result};
@@ -98,9 +99,9 @@ async fn play<S: Gadgets>(s: &S, ctx: &Ctx, field: Field<S::A>, best: Best, widt
     let lanes = s.shape(&field.values).1 / field.rows;
     let pairs = field.rows / 2;
     let side = |x: &S::A, odd: usize| {
-        let indices: Vec<u32> =
-            (0..pairs).flat_map(|i| (0..lanes).map(move |lane| ((2 * i + odd) * lanes + lane) as u32)).collect();
-        s.linear(x, &Linear::Gather(Positions::Given(&indices)))
+        let positions = || (0..pairs).flat_map(|i| (0..lanes).map(move |lane| ((2 * i + odd) * lanes + lane) as u32));
+        let positions = || Cow::Owned(positions().collect());
+        s.linear(x, &Linear::Gather(Positions::later(pairs * lanes, &positions)))
     };
     let (left, right) = (side(&field.values, 0), side(&field.values, 1));
     let replaced = match best {

@@ -3,7 +3,7 @@
 //! A backend that garbles names its type of labels as [`Garbles::Y`]; one that does not names [`NoLabels`].
 
 use quorate_circuits::Program;
-use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_engine::{Ctx, Error, Misuse, Positions, Result};
 use quorate_ring::Bits;
 
 use crate::Gadgets;
@@ -15,7 +15,7 @@ pub trait Labels: Clone {
     /// Returns the rows at these positions, which may repeat.
     fn gather_rows(&self, rows: &[u32]) -> Self;
     /// Returns the lanes at these positions, which may repeat.
-    fn gather_lanes(&self, lanes: &[u32]) -> Self;
+    fn gather_lanes(&self, lanes: &Positions<'_>) -> Self;
     /// Stacks the rows of all parts (at least one), in order.
     fn concat_rows(parts: &[&Self]) -> Self;
     /// Puts the lanes of all parts (at least one) side by side.
@@ -102,7 +102,7 @@ impl Labels for NoLabels {
         match *self {}
     }
 
-    fn gather_lanes(&self, _: &[u32]) -> Self {
+    fn gather_lanes(&self, _: &Positions<'_>) -> Self {
         match *self {}
     }
 

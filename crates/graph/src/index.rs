@@ -133,6 +133,27 @@ impl Index {
         }
     }
 
+    /// Returns nested steps from `start`, outermost first, in the form that [`Index::from`] gives their list. Neither
+    /// takes time for each position, except where the nest is too deep.
+    pub fn strided(start: u32, levels: &[(u32, i64)]) -> Index {
+        if levels.iter().any(|&(count, _)| count == 0) {
+            return Index::from(vec![]);
+        }
+        let mut nest: Vec<(u32, i64)> = Vec::new();
+        for &(count, step) in levels.iter().rev().filter(|&&(count, _)| count > 1) {
+            match nest.last_mut() {
+                // The inner level goes on where it would end.
+                Some((inner, by)) if step == i64::from(*inner) * *by => *inner *= count,
+                _ => nest.push((count, step)),
+            }
+        }
+        nest.reverse();
+        match nest.len() > MOST_STEPS {
+            true => Index::List(stepped(start, &nest).into()),
+            false => Index::Steps { start, steps: nest.into() },
+        }
+    }
+
     /// Returns the first position `len` times: a placeholder for `len` positions that are not read.
     pub fn of_len(len: usize) -> Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
@@ -203,9 +224,9 @@ fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
     let mut nest = Vec::new();
     let mut block = 1;
     while block < list.len() {
-        let starts: Vec<i64> = list.iter().step_by(block).map(|&i| i64::from(i)).collect();
-        let step = starts[1] - starts[0];
-        let count = 1 + starts.windows(2).take_while(|pair| pair[1] - pair[0] == step).count();
+        let start = |i: usize| i64::from(list[i * block]);
+        let (blocks, step) = (list.len() / block, start(1) - start(0));
+        let count = 1 + (1..blocks).take_while(|&i| start(i) - start(i - 1) == step).count();
         if nest.len() == MOST_STEPS || !list.len().is_multiple_of(block * count) {
             return None;
         }
@@ -213,7 +234,17 @@ fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
         block *= count;
     }
     nest.reverse();
-    (stepped(list[0], &nest) == list).then_some(nest)
+    are_stepped(list, list[0], &nest).then_some(nest)
+}
+
+/// Returns whether `list` is what [`stepped`] gives.
+fn are_stepped(list: &[u32], start: u32, steps: &[(u32, i64)]) -> bool {
+    let Some((&(count, step), inner)) = steps.split_first() else { return list == [start] };
+    let at = |i: usize| (i64::from(start) + i as i64 * step) as u32;
+    match inner.is_empty() {
+        true => list.iter().enumerate().all(|(i, &position)| position == at(i)),
+        false => list.chunks(list.len() / count as usize).enumerate().all(|(i, part)| are_stepped(part, at(i), inner)),
+    }
 }
 
 fn stepped(start: u32, steps: &[(u32, i64)]) -> Vec<u32> {
@@ -246,6 +277,34 @@ mod tests {
             assert_eq!(*index.expand(), *list);
             check_parts(&index);
         }
+    }
+
+    #[test]
+    fn strides_are_kept_as_their_list_is() {
+        let mut coin = 7u32;
+        let mut draw = |below: u32| {
+            coin = coin.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (coin >> 8) % below
+        };
+        let mut deep = 0;
+        for _ in 0..4000 {
+            let depth = draw(9) as usize;
+            let levels: Vec<(u32, i64)> = (0..depth).map(|_| (draw(4), i64::from(draw(9)) - 2)).collect();
+            // Strides of whole arrays, whose levels go on in each other.
+            let mut stride = 1 + i64::from(draw(2));
+            let mut whole: Vec<(u32, i64)> = levels.iter().map(|&(count, _)| (count, 0)).collect();
+            for (count, step) in whole.iter_mut().rev() {
+                (*step, stride) = (stride, stride * i64::from(*count).max(1));
+            }
+            for levels in [levels, whole] {
+                let list = stepped(1000, &levels);
+                let index = Index::strided(1000, &levels);
+                assert_eq!(index, Index::from(list.clone()), "{levels:?}");
+                assert_eq!(*index.expand(), *list, "{levels:?}");
+                deep += usize::from(matches!(index, Index::List(_)));
+            }
+        }
+        assert!(deep > 0);
     }
 
     /// Checks that every part of an index is that of its positions.

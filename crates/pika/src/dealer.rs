@@ -208,7 +208,7 @@ impl Pika {
             for _ in 0..len {
                 dealt.push(self.deal_permutation(ctx, *rows, columns, *mover).await?);
             }
-            return Ok(one_after_the_other(dealt));
+            return Ok(one_after_the_other(&dealt.iter().collect::<Vec<_>>()));
         }
         let coins = ctx.randomness();
         let draw = |peer: usize, all: bool| kind.draw(&mut coins.stream(self.coins_with(peer)), len, all);

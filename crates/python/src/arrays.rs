@@ -383,6 +383,19 @@ impl Session {
         self.add(py, line, |mut b| b.gather(NodeId(x), index, &shape))
     }
 
+    /// Builds the elements at nested steps (count, step) from position `start` of the flattened array, outermost first.
+    fn strided(
+        &self,
+        py: Python<'_>,
+        x: u32,
+        start: u32,
+        levels: Vec<(u32, i64)>,
+        shape: Vec<usize>,
+        line: Line,
+    ) -> PyResult<Built> {
+        self.add(py, line, |mut b| b.strided(NodeId(x), start, &levels, &shape))
+    }
+
     /// Builds rows of a layer (count, p, r, distance) of a sorting network.
     fn exchange(&self, py: Python<'_>, x: u32, layer: [u32; 4], side: &str, line: Line) -> PyResult<Built> {
         let [count, p, r, distance] = layer;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _source
+from quorate._arrays._indexing import positions
 from quorate._source import at
 from quorate.errors import ShapeError
 
@@ -25,7 +26,7 @@ class Picked:
 
     def __getitem__(self, key: Any) -> Picked:
         picked = Picked(self._array)
-        picked._places = self._array._positions(key)
+        picked._places = positions(self._array, key)
         return picked
 
     def set(self, value: Any) -> SecretArray:

@@ -149,7 +149,7 @@ impl Aby {
             }
             Ok(())
         };
-        ctx.stream(chunks, work, |_, ()| ()).await
+        ctx.stream_alike(chunks, work, |_, ()| ()).await
     }
 
     /// Returns the place of a draw in the stock; `None` in a dry run.

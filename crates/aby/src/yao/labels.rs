@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::Result;
+use quorate_engine::{Positions, Result};
 use quorate_gadgets::Labels as Matrix;
 use quorate_garble::{Delta, LABEL_BYTES, Labels};
 use quorate_ring::{Bits, Vector, meter};
@@ -153,8 +153,10 @@ impl Matrix for YaoLabels {
         out.into()
     }
 
-    fn gather_lanes(&self, lanes: &[u32]) -> Self {
-        self.each_row(lanes.len(), |row, out| out.iter_mut().zip(lanes).for_each(|(to, &at)| *to = row[at as usize]))
+    fn gather_lanes(&self, lanes: &Positions<'_>) -> Self {
+        self.each_row(lanes.len(), |row, out| {
+            out.iter_mut().zip(lanes.list()).for_each(|(to, &at)| *to = row[at as usize]);
+        })
     }
 
     /// Stacks the rows of all parts.
@@ -237,7 +239,7 @@ mod tests {
     fn rows_and_lanes_are_moved_as_stated() {
         let x = numbered(3, 4);
         assert_eq!(blocks(&x.gather_rows(&[2, 0, 2])), [20, 21, 22, 23, 0, 1, 2, 3, 20, 21, 22, 23]);
-        assert_eq!(blocks(&x.gather_lanes(&[3, 3])), [3, 3, 13, 13, 23, 23]);
+        assert_eq!(blocks(&x.gather_lanes(&Positions::Given(&[3, 3]))), [3, 3, 13, 13, 23, 23]);
         assert_eq!(blocks(&x.slice_lanes(1..3)), [1, 2, 11, 12, 21, 22]);
         assert_eq!(
             blocks(&YaoLabels::concat_rows(&[&x.gather_rows(&[1]), &x.gather_rows(&[0])])),
@@ -276,7 +278,7 @@ mod tests {
     fn shapes_follow_labels() {
         let forms: [fn(&YaoLabels) -> YaoLabels; 7] = [
             |x| x.gather_rows(&[0, 0]),
-            |x| x.gather_lanes(&[5, 1, 0]),
+            |x| x.gather_lanes(&Positions::Given(&[5, 1, 0])),
             |x| x.slice_lanes(2..5),
             |x| YaoLabels::concat_rows(&[x, x]),
             |x| YaoLabels::concat_lanes(&[x, x, x]),

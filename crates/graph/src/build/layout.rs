@@ -25,6 +25,33 @@ impl Builder<'_> {
         self.graph.push(Op::Gather(index.into()), vec![a], to.to_vec(), dtype, &self.at)
     }
 
+    /// Builds the elements at nested steps from `start`, outermost first.
+    pub(super) fn build_strided(
+        &mut self,
+        a: NodeId,
+        (start, levels): (u32, &[(u32, i64)]),
+        to: &[usize],
+    ) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, len, wanted) = (node.dtype, node.elements(), shape::elements(to)?);
+        let given = levels.iter().map(|&(count, _)| count as usize).product();
+        if given != wanted {
+            return Err(Fault::Count { given, shape: to.into(), wanted });
+        }
+        let reach = |is_up: bool| {
+            let far = levels.iter().map(|&(count, step)| (i128::from(count) - 1) * i128::from(step));
+            far.filter(|far| (*far > 0) == is_up).sum::<i128>() + i128::from(start)
+        };
+        if wanted == 0 || reach(false) < 0 || reach(true) >= len as i128 {
+            return self.build_gather(a, Index::strided(start, levels).expand().into_owned(), to);
+        }
+        let index = Index::strided(start, levels);
+        if wanted == len && matches!(&index, Index::Steps { start: 0, steps } if matches!(**steps, [] | [(_, 1)])) {
+            return self.reshape_node(a, to.to_vec());
+        }
+        self.graph.push(Op::Gather(index), vec![a], to.to_vec(), dtype, &self.at)
+    }
+
     pub(super) fn build_exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let (dtype, mut to) = (node.dtype, node.shape.clone());
@@ -68,7 +95,10 @@ impl Builder<'_> {
             None => (0..shape.len()).rev().collect(),
         };
         let to: Vec<usize> = axes.iter().map(|&d| shape[d]).collect();
-        self.build_gather(a, shape::transpose_index(&shape, &axes), &to)
+        let mut strides = vec![1; shape.len()];
+        (1..shape.len()).rev().for_each(|d| strides[d - 1] = strides[d] * shape[d] as i64);
+        let levels: Vec<(u32, i64)> = axes.iter().map(|&d| (shape[d] as u32, strides[d])).collect();
+        self.build_strided(a, (0, &levels), &to)
     }
 
     pub(super) fn build_concat(&mut self, arrays: &[Operand<'_>], along: i64) -> Result<NodeId, Fault> {

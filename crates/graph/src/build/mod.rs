@@ -469,6 +469,12 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_gather(a, index, shape))
     }
 
+    /// Builds the elements at nested steps (count, step) from `start` of the flattened array, outermost first, in shape
+    /// `shape`: slicing.
+    pub fn strided(&mut self, a: NodeId, start: u32, levels: &[(u32, i64)], shape: &[usize]) -> Built {
+        self.attempt(|b| b.build_strided(a, (start, levels), shape))
+    }
+
     /// Builds the rows on one side of a layer of a sorting network ([`Side`]). The first axis of `a` has `layer.count`
     /// rows.
     pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {

@@ -19,6 +19,7 @@
 //! P2 knows every value and sends all that is opened; with an honest P2 what either of P0 and P1 sends is what the
 //! other one can compute. Rounds: 1 + 2 + 1 + 1 + 1.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use quorate_authenticated::macs::MacBits;
@@ -26,6 +27,7 @@ use quorate_authenticated::weights::{self, BASIS};
 use quorate_authenticated::{Kind, Material, SharedBits, Tagged};
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
+use quorate_ring::meter::{charge_all, deferred};
 use quorate_ring::{Bits, Module, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -95,17 +97,32 @@ impl Coins {
 impl Third {
     /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
     pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
-        let mut parts: Vec<Vec<Material>> = kinds.iter().map(|_| vec![]).collect();
         let all = batches(kinds);
+        let mut made: BTreeMap<usize, Vec<Material>> = BTreeMap::new();
         let work = async |ctx: Ctx, range: Range<usize>| self.deal_batch(&ctx, kinds, &all[range.start]).await;
-        let sink = |range: Range<usize>, made: Vec<Material>| {
-            all[range.start].iter().zip(made).for_each(|((kind, _), made)| parts[*kind].push(made));
-        };
-        ctx.stream(Chunks { len: all.len(), chunk: 1, window: BATCHES }, work, sink).await?;
-        let joined = |parts: Vec<Material>| {
-            Material::joined(&parts.iter().collect::<Vec<_>>(), Tagged::concat, SharedBits::concat_lanes)
-        };
-        Ok(parts.into_iter().map(joined).collect())
+        let sink = |range: Range<usize>, materials: Vec<Material>| drop(made.insert(range.start, materials));
+        let chunks = Chunks { len: all.len(), chunk: 1, window: BATCHES };
+        ctx.stream_classes(chunks, |batch| &all[batch], work, sink).await?;
+        // A dry run may make one batch of several equal ones.
+        let alike: BTreeMap<_, _> = made.iter().map(|(batch, materials)| (&all[*batch], materials)).collect();
+        let materials = |batch: usize| made.get(&batch).or_else(|| alike.get(&all[batch]).copied());
+        let mut parts: Vec<Vec<&Material>> = kinds.iter().map(|_| vec![]).collect();
+        for (batch, pieces) in all.iter().enumerate() {
+            let made = pieces.iter().zip(materials(batch).into_iter().flatten());
+            made.for_each(|((kind, _), made)| parts[*kind].push(made));
+        }
+        let joined = |parts: &Vec<&Material>| Material::joined(parts, Tagged::concat, SharedBits::concat_lanes);
+        let joined = parts.iter().map(joined).collect();
+        let mut others: BTreeMap<_, usize> = BTreeMap::new();
+        (0..all.len()).filter(|batch| !made.contains_key(batch)).for_each(|batch| {
+            *others.entry(&all[batch]).or_default() += 1;
+        });
+        for (batch, materials) in made {
+            // Batches that were counted once are wiped as often as they count.
+            let wiped = deferred(|| drop(materials));
+            charge_all(&wiped.times(1 + others.remove(&all[batch]).unwrap_or(0)));
+        }
+        Ok(joined)
     }
 
     /// Runs all steps.
@@ -394,7 +411,12 @@ pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use quorate_authenticated::Params;
+    use quorate_engine::{Costs, Phase, dry};
+    use quorate_ring::meter::{Effort, Kernel, charged};
+
     use super::*;
+    use crate::malicious::PikaMalicious;
 
     #[test]
     fn batches_hold_everything_once_and_not_much_at_a_time() {
@@ -408,5 +430,44 @@ mod tests {
         assert!(all.len() > 2 && all.iter().all(|batch| bytes(batch) <= BATCH_BYTES));
         let huge = [(Kind::MatrixTriple { bits: 64, m: 1000, k: 1000, n: 1000 }, 2)];
         assert_eq!(batches(&huge), vec![vec![(0, 1)], vec![(0, 1)]]);
+    }
+
+    /// Returns the costs of dealing, by party, and the work of all.
+    fn dealt(kinds: &[(Kind, usize)], figures: bool) -> (Vec<Costs>, Effort) {
+        let before = charged();
+        let deal = async |ctx: &Ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            let s = PikaMalicious::new_dry(3, ctx.me(), Params::default())?;
+            let made = s.third.deal_all(ctx, kinds).await?;
+            for (made, (kind, len)) in made.iter().zip(kinds) {
+                let lens: Vec<usize> = made.bits.iter().map(|bits| bits.shape().1).collect();
+                assert!(lens.iter().all(|lanes| lanes == len), "{lens:?} of {len} {kind}");
+            }
+            Ok(made.len())
+        };
+        let done = dry::together(&[0, 7, 2], Phase::Offline, deal).unwrap();
+        assert!(done.iter().all(|(made, _)| *made == kinds.len()));
+        (done.into_iter().map(|(_, costs)| costs).collect(), charged() - before)
+    }
+
+    #[test]
+    fn figures_are_those_of_all_batches() {
+        let some = [
+            (Kind::Triple { bits: 64 }, 400_000),
+            (Kind::BitTriple, 2_000_000),
+            (Kind::TruncMask { bits: 64, cut: 16 }, 90_000),
+            (Kind::Triple { bits: 8 }, 0),
+        ];
+        for kinds in [&some[..], &some[1..2], &some[2..]] {
+            assert!(batches(kinds).len() > 4);
+            let [(all, work), (once, counted)] = [false, true].map(|figures| dealt(kinds, figures));
+            assert_eq!(once, all, "{kinds:?}");
+            for kernel in Kernel::ALL {
+                let [all, once] = [work, counted].map(|effort| effort.of(kernel));
+                assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kinds:?}");
+            }
+        }
     }
 }

@@ -51,9 +51,7 @@ impl<B: Family> Worker<B> {
         for party in 0..parties {
             let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
-                // Under a limit, correlations may be made in turns, which need the names of draws.
-                let figures = limit == Limit::None;
-                let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures };
+                let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures: true };
                 dry_run::<B>(&asked, (parties, party), &self.options)
             };
             let mut dry = run_dry(&work, limit, windows)?;

@@ -67,7 +67,8 @@ pub(crate) struct Asked<'a> {
     pub limit: Limit,
     /// The factor by which more chunks of a stream than usual may be under way, where there is no limit.
     pub windows: usize,
-    /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names.
+    /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names. Correlations
+    /// of a request that does not fit its limit at all are then counted as made ahead instead of in turns.
     pub figures: bool,
 }
 
@@ -84,23 +85,29 @@ pub(crate) fn dry_run<B: Family>(
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
+    let Some(scheduled) = scheduled(&dry, asked, run)? else {
+        return dry_run::<B>(&Asked { figures: false, ..*asked }, (parties, me), options);
+    };
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
-    let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
+    let makes_ahead = !demand.totals().is_empty() && (figures && B::IN_TURNS || need.makes_ahead(limit));
     if makes_ahead {
+        if !need.makes_ahead(limit) {
+            dry.forget(); // turns that were counted
+        }
         let apart;
-        (offline, apart) = prepare(&dry, &demand, (parties, me), figures)?;
+        (offline, apart) = prepare(&dry, &demand, (parties, me))?;
         ran.apart |= apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
         dry.make_in_turns(&demand, need.left_for_turns(limit));
-        ran = run_dry(&dry, work, how, (parties, me), false)?;
+        ran = run_dry(&dry, work, how, (parties, me), figures)?;
         offline = ran.on_demand.clone();
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
-        let all = Together { work, how, parties, options, garbles_ahead, figures: figures && makes_ahead };
+        let all = Together { work, how, parties, options, garbles_ahead, figures };
         let in_turns = (!makes_ahead).then(|| (&demand, need.left_for_turns(limit)));
         let mut ran = Ok(vec![]);
         let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
@@ -129,11 +136,13 @@ struct Scheduled<K> {
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
 /// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
+/// Returns `None` if turns need the names of draws, which figures do not have. Where the limit leaves nothing for
+/// turns, each draw has its own.
 fn scheduled<B: Family>(
     dry: &B,
-    &Asked { work, held, keeps, limit, windows, .. }: &Asked<'_>,
+    &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
-) -> Result<Scheduled<B::Kind>> {
+) -> Result<Option<Scheduled<B::Kind>>> {
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
     let mut before: Option<Scheduled<B::Kind>> = None;
     loop {
@@ -153,13 +162,16 @@ fn scheduled<B: Family>(
         let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
         if !need.makes_ahead(limit) {
+            if figures && B::IN_TURNS && need.left_for_turns(limit) > 0 {
+                return Ok(None);
+            }
             need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
         }
         lessons += 1;
         if knows_all || lessons == MOST_LESSONS {
             let fits = need.turn_bytes == 0 || need.fits(limit);
             let Some(tighter) = bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits) else {
-                return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
+                return Ok(Some(Scheduled { schedule, ran, demand, garbles_ahead, need }));
             };
             (bounds, lessons) = (tighter, 0);
         }
@@ -270,9 +282,7 @@ impl Together<'_, '_> {
         let demands: Vec<Demand<B::Kind>> = parties.iter().map(MakesAhead::take_demand).collect();
         let offline = match in_turns.is_none() {
             true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
-                if self.figures {
-                    ctx.count_alike();
-                }
+                ctx.count_alike();
                 let nothing = async |_: &Ctx| Ok(());
                 parties[ctx.me()].prepare(ctx, demands[ctx.me()].clone(), nothing).await
             })?
@@ -307,19 +317,16 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
 }
 
 /// Runs the offline phase dry; returns its prediction, and whether the rounds of the others are unknown to one party's
-/// dry run.
+/// dry run. Nothing is drawn by name here, so equal chunks are counted once, also for a run.
 fn prepare<B: Family>(
     dry: &B,
     demand: &Demand<B::Kind>,
     (parties, me): (usize, usize),
-    figures: bool,
 ) -> Result<(PredictedPhase, bool)> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| {
-        if figures {
-            ctx.count_alike();
-        }
+        ctx.count_alike();
         dry.prepare(ctx, again, async |_| Ok(())).await?;
         Ok(ctx.take_left_out_seconds())
     };
@@ -362,7 +369,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
-        false => prepare(&dry, &demand, (parties, me), true)?.0,
+        false => prepare(&dry, &demand, (parties, me))?.0,
     };
     Ok(PredictedStep { offline, online })
 }

@@ -5,6 +5,9 @@ pub(crate) mod lines;
 pub(crate) mod prices;
 pub(crate) mod remembered_runs;
 
+#[cfg(test)]
+mod figures_tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::{Ctx, Phase, Rates, Result};

@@ -81,7 +81,7 @@ impl<B: Family> Prices for DryRuns<B> {
 
     fn whole(&self, work: &Work<'_>) -> Result<f64> {
         let (held, parties) = (work.before(), self.parties);
-        let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1, figures: false };
+        let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1, figures: true };
         let predicted = |me: usize| -> Result<Predicted> {
             let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
             // The parties' clocks differ, and they must come to the same answer.

@@ -56,8 +56,22 @@ impl<S: Computes> Executor<'_, S> {
                 written = self.put(&mut whole, &part, &put);
             }
         };
-        ctx.stream(chunks, work, write).await?;
+        match self.is_alike(id, sources) {
+            true => ctx.stream_alike(chunks, work, write).await?,
+            false => ctx.stream(chunks, work, write).await?,
+        }
         written.map(|()| whole)
+    }
+
+    /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
+    fn is_alike(&self, id: NodeId, sources: &Sources<S>) -> bool {
+        let node = self.work.graph.node(id);
+        let is_own = match &node.op {
+            Op::FloorDiv(divisors) | Op::Remainder(divisors) => divisors.len() > 1,
+            Op::Scale(scale) => scale.reals().len() > 1,
+            _ => false,
+        };
+        !is_own && node.inputs.iter().all(|input| sources.contains_key(input) || self.is_alike(*input, sources))
     }
 
     /// Computes one piece of node `id`, after making its part of the values within it, side by side.

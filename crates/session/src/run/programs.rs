@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_engine::{Believed, Ctx, Phase, Result, dry, testing};
+use quorate_engine::{Believed, Costs, Ctx, Demand, Phase, Result, dry, testing};
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{Bound, BuildError, Builder, Dtype, Graph, NodeId, Source, eval_clear};
 use quorate_planner::{Domains, Reveal, Work};
@@ -11,6 +11,7 @@ use quorate_planner::{Domains, Reveal, Work};
 use crate::memory::schedule::Schedule;
 use crate::run::executor::{Around, Executor};
 use crate::work::data::{OwnInput, Plain, constant};
+use crate::work::effort::Taken;
 use crate::work::value::Known;
 
 /// A program, its inputs in ring units, and its reveals.
@@ -99,7 +100,20 @@ impl Program {
 
     /// Returns the rounds and bytes of one party's dry run.
     pub fn costs<F: Family>(&self, parties: usize, schedule: &Schedule) -> (u32, u64) {
-        let family = F::dry(parties, 0, &Choices::default()).unwrap();
+        let costs = self.counted::<F>((parties, 0), schedule, false).0;
+        (costs.online.rounds, costs.online.bytes())
+    }
+
+    /// Returns the costs of a party's dry run, those of its steps, and the correlations that it draws. For figures,
+    /// equal chunks are counted once.
+    pub fn counted<F: Family>(
+        &self,
+        (parties, me): (usize, usize),
+        schedule: &Schedule,
+        figures: bool,
+    ) -> (Costs, Taken, Demand<F::Kind>) {
+        let family = F::dry(parties, me, &Choices::default()).unwrap();
+        family.record_demand();
         let (work, known, inputs) = (self.work(), Known::<F>::new(), BTreeMap::new());
         let executor = Executor::new(
             &family,
@@ -107,8 +121,14 @@ impl Program {
             Around { known: &known, inputs: &inputs, keep: &|_| false },
             (None, schedule),
         );
-        let (_, costs) = dry::run(0, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await).unwrap();
-        (costs.online.rounds, costs.online.bytes())
+        let run = async |ctx: &Ctx| {
+            if figures {
+                ctx.count_alike();
+            }
+            executor.run(ctx).await
+        };
+        let (done, costs) = dry::run(me, parties, Phase::Online, run).unwrap();
+        (costs, done.steps, family.take_demand())
     }
 
     /// Returns what is revealed by evaluation in the clear, in ring units.

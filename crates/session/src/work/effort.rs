@@ -70,7 +70,8 @@ impl Clock {
         Clock { started: Instant::now(), steps: RefCell::default() }
     }
 
-    /// Runs a part of step `id`, whose operands exist, and counts its costs.
+    /// Runs a part of step `id`, whose operands exist, and counts its costs; those of a chunk that stands for others in
+    /// a dry run are multiplied.
     pub async fn time<T>(&self, ctx: &Ctx, id: u32, work: impl Future<Output = T>) -> T {
         let (begun, since) = (ctx.depth(), self.started.elapsed().as_secs_f64());
         let mut work = pin!(work);
@@ -79,8 +80,9 @@ impl Clock {
             let polled = work.as_mut().poll(context);
             let steps = &mut self.steps.borrow_mut().talking;
             let step = steps.entry(id).or_default();
-            step.busy_seconds += clock.elapsed().as_secs_f64();
-            step.work += charged() - tally;
+            let times = ctx.counted_times();
+            step.busy_seconds += clock.elapsed().as_secs_f64() * times as f64;
+            step.work += (charged() - tally).times(times);
             polled
         })
         .await;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use quorate_circuits::Program;
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Positions, Result};
 use quorate_gadgets::Computes;
 use quorate_graph::{Axis, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
@@ -50,7 +50,7 @@ impl<S: Computes> Executor<'_, S> {
             }
             InBits::Groups(_) => self.circuit_in::<W>(ctx, id, program, operands).await,
             &InBits::Fold { axis, .. } => {
-                let columns = W::gather_lanes(s, &operands[0], &by_columns(axis));
+                let columns = columns_of::<S, W>(s, &operands[0], axis);
                 self.fold::<W>(ctx, columns, axis, program).await
             }
             &InBits::FoldPlaces { axis, index_bits, .. } => {
@@ -76,15 +76,19 @@ impl<S: Computes> Executor<'_, S> {
         let graph = self.work.graph;
         let node = graph.node(id);
         let source = graph.node(node.inputs[0]);
-        let index: Cow<'_, [u32]> = match &node.op {
-            Op::Concat => return Ok(W::concat_lanes(self.s, &operands.iter().collect::<Vec<_>>())),
-            Op::Reshape => return Ok(operands[0].clone()),
+        let index = || match &node.op {
             Op::Gather(index) => index.expand(),
             Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),
-            Op::Broadcast => vec![0; node.elements()].into(),
-            _ => return Err(KINDS),
+            _ => vec![0; node.elements()].into(),
         };
-        Ok(W::gather_lanes(self.s, &operands[0], &index))
+        match &node.op {
+            Op::Concat => Ok(W::concat_lanes(self.s, &operands.iter().collect::<Vec<_>>())),
+            Op::Reshape => Ok(operands[0].clone()),
+            Op::Gather(_) | Op::Broadcast => {
+                Ok(W::gather_lanes(self.s, &operands[0], Positions::later(node.elements(), &index)))
+            }
+            _ => Err(KINDS),
+        }
     }
 
     /// Runs a circuit of the user's: the last axis of each operand is the wires of a group.
@@ -116,18 +120,20 @@ impl<S: Computes> Executor<'_, S> {
             let rows = pair.output_slots().len();
             return W::public(s, &if ctx.is_dry() { Bits::shape(rows, lines) } else { Bits::zeros(rows, lines) });
         }
-        let lanes = |columns: &mut dyn Iterator<Item = usize>| -> Vec<u32> {
-            columns.flat_map(|j| j * lines..(j + 1) * lines).map(|lane| lane as u32).collect()
+        // Every `step`-th column from `first` on.
+        let some = |columns: &W::V, first: usize, step: usize, count: usize| {
+            let lanes = (0..count).flat_map(|i| (first + i * step) * lines..(first + i * step + 1) * lines);
+            let lanes = || Cow::Owned(lanes.clone().map(|lane| lane as u32).collect());
+            W::gather_lanes(s, columns, Positions::later(count * lines, &lanes))
         };
         while count > 1 {
             let half = count / 2;
-            let earlier = W::gather_lanes(s, &columns, &lanes(&mut (0..half).map(|j| 2 * j)));
-            let later = W::gather_lanes(s, &columns, &lanes(&mut (0..half).map(|j| 2 * j + 1)));
+            let (earlier, later) = (some(&columns, 0, 2, half), some(&columns, 1, 2, half));
             let joined = W::run(s, ctx, pair, &W::concat_rows(s, &[&earlier, &later])).await?;
             columns = match count % 2 {
                 0 => joined,
                 _ => {
-                    let last = W::gather_lanes(s, &columns, &lanes(&mut std::iter::once(count - 1)));
+                    let last = some(&columns, count - 1, 1, 1);
                     W::concat_lanes(s, &[&joined, &last])
                 }
             };
@@ -152,17 +158,13 @@ impl<S: Computes> Executor<'_, S> {
             (graph.node(graph.node(id).inputs[0]).dtype.bits(), graph.node(id).dtype.bits());
         let of_places = |width: u32, place: &dyn Fn(usize) -> usize, lanes: usize| {
             let bit = |row: u32, lane: usize| place(lane) >> row & 1 == 1;
+            if ctx.is_dry() {
+                return W::public(s, &Bits::shape(width as usize, lanes));
+            }
             let bools: Vec<bool> = (0..width).flat_map(|row| (0..lanes).map(move |lane| bit(row, lane))).collect();
-            W::public(
-                s,
-                &if ctx.is_dry() {
-                    Bits::shape(width as usize, lanes)
-                } else {
-                    Bits::from_bools(width as usize, lanes, &bools)
-                },
-            )
+            W::public(s, &Bits::from_bools(width as usize, lanes, &bools))
         };
-        let columns = W::gather_lanes(s, operand, &by_columns(axis));
+        let columns = columns_of::<S, W>(s, operand, axis);
         let places = of_places(index_bits, &|lane| lane / lines.max(1), W::shape(s, &columns).1)?;
         let best = self.fold::<W>(ctx, W::concat_rows(s, &[&columns, &places]), axis, pair).await?;
         let index: Vec<u32> = (value_bits..value_bits + index_bits).collect();
@@ -171,8 +173,12 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// Returns the positions of an array's elements, one column of an axis after the other.
-fn by_columns(axis: Axis) -> Vec<u32> {
+/// Returns an array's elements, one column of an axis after the other.
+fn columns_of<S: Computes, W: World<S>>(s: &S, x: &W::V, axis: Axis) -> W::V {
     let at = |j: usize, o: usize, i: usize| ((o * axis.len + j) * axis.inner + i) as u32;
-    (0..axis.len).flat_map(|j| (0..axis.outer).flat_map(move |o| (0..axis.inner).map(move |i| at(j, o, i)))).collect()
+    let all = || {
+        let column = |j: usize| (0..axis.outer).flat_map(move |o| (0..axis.inner).map(move |i| at(j, o, i)));
+        Cow::Owned((0..axis.len).flat_map(column).collect())
+    };
+    W::gather_lanes(s, x, Positions::later(axis.outer * axis.len * axis.inner, &all))
 }

@@ -55,11 +55,12 @@ impl<S: Computes> Executor<'_, S> {
         if axis.outer == 1 {
             return x.clone();
         }
-        let index: Vec<u32> = (0..axis.len)
-            .flat_map(|j| (0..axis.outer).map(move |o| (o, j)))
-            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((o * axis.len + j) * axis.inner + i) as u32))
-            .collect();
-        self.s.linear(x, &Linear::Gather(Positions::Given(&index)))
+        let positions = || {
+            let rows = (0..axis.len).flat_map(|j| (0..axis.outer).map(move |o| (o, j)));
+            let place = |o: usize, j: usize, i: usize| ((o * axis.len + j) * axis.inner + i) as u32;
+            Cow::Owned(rows.flat_map(|(o, j)| (0..axis.inner).map(move |i| place(o, j, i))).collect())
+        };
+        self.s.linear(x, &Linear::Gather(Positions::later(axis.outer * axis.len * axis.inner, &positions)))
     }
 
     /// Undoes [`candidates_first`](Self::candidates_first).
@@ -67,11 +68,12 @@ impl<S: Computes> Executor<'_, S> {
         if axis.outer == 1 {
             return x.clone();
         }
-        let index: Vec<u32> = (0..axis.outer)
-            .flat_map(|o| (0..axis.len).map(move |j| (o, j)))
-            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((j * axis.outer + o) * axis.inner + i) as u32))
-            .collect();
-        self.s.linear(x, &Linear::Gather(Positions::Given(&index)))
+        let positions = || {
+            let rows = (0..axis.outer).flat_map(|o| (0..axis.len).map(move |j| (o, j)));
+            let place = |o: usize, j: usize, i: usize| ((j * axis.outer + o) * axis.inner + i) as u32;
+            Cow::Owned(rows.flat_map(|(o, j)| (0..axis.inner).map(move |i| place(o, j, i))).collect())
+        };
+        self.s.linear(x, &Linear::Gather(Positions::later(axis.outer * axis.len * axis.inner, &positions)))
     }
 }
 

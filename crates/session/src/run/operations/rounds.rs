@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Linear, Result};
+use quorate_engine::{Chunks, Ctx, Linear, Result, Update};
 use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::{Best, Field, places};
 use quorate_graph::{Axis, NodeId, Op};
+use quorate_ring::Vector;
 
 use crate::run::executor::Executor;
 use crate::run::operations::choices::width;
@@ -43,13 +44,26 @@ impl<S: Computes> Executor<'_, S> {
             let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
             s.best(&ctx, Field { values, places, rows: range.len() }, best, width).await
         };
-        let mut winners: Vec<Field<S::A>> = Vec::new();
         let chunks = Chunks { len: axis.len, chunk: rows, window };
-        ctx.stream(chunks, work, |_, winner| winners.push(winner)).await?;
-        let values = s.concat(&winners.iter().map(|winner| &winner.values).collect::<Vec<_>>());
-        let places: Vec<&S::A> = winners.iter().filter_map(|winner| winner.places.as_ref()).collect();
-        let places = (!places.is_empty()).then(|| s.concat(&places));
-        let best = s.best(ctx, Field { values, places, rows: winners.len() }, best, width).await?;
+        let room = |of: &S::A| {
+            let (ring, len) = (s.shape(of).0, chunks.count() * lanes);
+            s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
+        };
+        let mut winners: Option<Field<S::A>> = None;
+        let write = |range: Range<usize>, winner: Field<S::A>| {
+            let all = winners.get_or_insert_with(|| Field {
+                values: room(&winner.values),
+                places: winner.places.as_ref().map(room),
+                rows: chunks.count(),
+            });
+            let at = Update::Write(range.start / rows * lanes);
+            s.update(&mut all.values, &winner.values, &at);
+            if let (Some(all), Some(places)) = (&mut all.places, &winner.places) {
+                s.update(all, places, &at);
+            }
+        };
+        ctx.stream_alike(chunks, work, write).await?;
+        let best = s.best(ctx, winners.ok_or(KINDS)?, best, width).await?;
         Ok(Value::Arith(match best.places {
             Some(places) => places,
             None => self.with_sign(ctx, node.inputs[0], bits, best.values),

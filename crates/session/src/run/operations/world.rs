@@ -22,7 +22,7 @@ pub(crate) trait World<S: Computes> {
     fn shape(s: &S, v: &Self::V) -> (usize, usize);
     fn public(s: &S, bits: &Bits) -> Result<Self::V>;
     fn gather_rows(s: &S, v: &Self::V, rows: &[u32]) -> Self::V;
-    fn gather_lanes(s: &S, v: &Self::V, lanes: &[u32]) -> Self::V;
+    fn gather_lanes(s: &S, v: &Self::V, lanes: Positions<'_>) -> Self::V;
     fn concat_rows(s: &S, parts: &[&Self::V]) -> Self::V;
     fn concat_lanes(s: &S, parts: &[&Self::V]) -> Self::V;
     fn lanes_to_rows(s: &S, v: &Self::V, rows: usize) -> Self::V;
@@ -66,8 +66,8 @@ impl<S: Computes> World<S> for OnBits {
         s.linear_bits(v, &LinearBits::GatherRows(rows))
     }
 
-    fn gather_lanes(s: &S, v: &S::B, lanes: &[u32]) -> S::B {
-        s.linear_bits(v, &LinearBits::GatherLanes(Positions::Given(lanes)))
+    fn gather_lanes(s: &S, v: &S::B, lanes: Positions<'_>) -> S::B {
+        s.linear_bits(v, &LinearBits::GatherLanes(lanes))
     }
 
     fn concat_rows(s: &S, parts: &[&S::B]) -> S::B {
@@ -115,8 +115,8 @@ impl<S: Computes> World<S> for OnLabels {
         v.gather_rows(rows)
     }
 
-    fn gather_lanes(_: &S, v: &S::Y, lanes: &[u32]) -> S::Y {
-        v.gather_lanes(lanes)
+    fn gather_lanes(_: &S, v: &S::Y, lanes: Positions<'_>) -> S::Y {
+        v.gather_lanes(&lanes)
     }
 
     fn concat_rows(_: &S, parts: &[&S::Y]) -> S::Y {

@@ -7,6 +7,8 @@ use quorate_circuits::{Circuit, Gate};
 use quorate_clear::Clear;
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BinaryOp as B, Division, Domain, Dtype, Give, Lies, Operand, Real, UnaryOp};
+use quorate_protocols::{Protocol, Visit};
+use quorate_ring::meter::Kernel;
 use quorate_rss::Rss;
 
 use super::*;
@@ -195,4 +197,61 @@ fn approximations_are_what_they_are_without_pieces() {
     in_pieces::<Clear>(&program, 1, &[1, 5], |opened| assert_eq!(opened, expected));
     let expected = program.run::<Rss>(3, &Schedule::default());
     in_pieces::<Rss>(&program, 3, &[5], |opened| assert_eq!(opened, expected));
+}
+
+/// Checks that pieces that are counted once cost what all of them cost, in total and by step, for every party.
+struct Counted<'p> {
+    program: &'p Program,
+    parties: usize,
+    units: usize,
+}
+
+impl Visit for Counted<'_> {
+    type Out = ();
+
+    fn family<F: Family>(self) {
+        let Counted { program, parties, units } = self;
+        let (work, held) = (program.work(), BTreeSet::new());
+        for (me, within) in (0..parties).flat_map(|me| [(me, false), (me, true)]) {
+            let dry = F::dry(parties, me, &Choices::default()).unwrap();
+            let unchecked = BTreeMap::new();
+            let given =
+                Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows: 1 };
+            let schedule = Schedule::in_pieces(&given, units, within);
+            let [all, once] = [false, true].map(|figures| program.counted::<F>((parties, me), &schedule, figures));
+            assert_eq!(once.0, all.0, "pieces of {units}");
+            assert!(once.2.totals() == all.2.totals() && once.2.by_step() == all.2.by_step(), "pieces of {units}");
+            assert!(units > 2 || once.2.draws() < all.2.draws(), "pieces of {units}");
+            assert!(once.1.talking.keys().eq(all.1.talking.keys()));
+            for ((id, all), once) in all.1.talking.iter().zip(once.1.talking.values()) {
+                let what = || program.graph.describe(NodeId(*id));
+                let [mut of_all, mut of_once] = [&all.rounds, &once.rounds].map(Clone::clone);
+                [&mut of_all, &mut of_once].into_iter().for_each(|rounds| rounds.sort());
+                [&mut of_all, &mut of_once].into_iter().for_each(|rounds| rounds.dedup());
+                assert_eq!(of_once, of_all, "{}, pieces of {units}", what());
+                for kernel in Kernel::ALL {
+                    let [all, once] = [all, once].map(|step| step.work.of(kernel));
+                    let most = all / 20 + 100;
+                    assert!(once.abs_diff(all) <= most, "{once} of {all} {kernel:?}, {}, pieces of {units}", what());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn figures_are_those_of_all_pieces() {
+    for program in [everything(), approximations(), chains()] {
+        for units in [1, 2, 5, 7] {
+            for (protocol, parties) in [
+                (Protocol::Rss, 3),
+                (Protocol::Aby, 2),
+                (Protocol::Spdz2k, 2),
+                (Protocol::Pika, 3),
+                (Protocol::PikaMalicious, 3),
+            ] {
+                protocol.visit(Counted { program: &program, parties, units });
+            }
+        }
+    }
 }

@@ -1,0 +1,142 @@
+//! Tests of plans of long arrays: their figures are those of a run, and they run few chunks.
+
+use std::collections::BTreeSet;
+
+use quorate_engine::Traffic;
+use quorate_gadgets::Family;
+use quorate_graph::{BinaryOp, Bound, BuildError, Builder, Dtype, Graph, NodeId, Source};
+use quorate_planner::{Domains, Reveal, Work};
+use quorate_protocols::{Protocol, Visit};
+
+use super::dry_run::{Asked, DryRun, dry_run};
+use crate::memory::limit::Limit;
+use crate::options::Options;
+
+const FAMILIES: [(Protocol, usize); 5] =
+    [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Spdz2k, 2), (Protocol::Pika, 3), (Protocol::PikaMalicious, 3)];
+
+/// Builds an operation on two inputs.
+type Build = fn(&mut Builder<'_>, [NodeId; 2]) -> Result<NodeId, BuildError>;
+
+const OPERATIONS: [Build; 6] = [
+    |at, [x, y]| at.binary(BinaryOp::Mul, x, y),
+    |at, [x, y]| at.binary(BinaryOp::Lt, x, y),
+    |at, [x, y]| at.binary(BinaryOp::Eq, x, y),
+    |at, [x, _]| at.max(x, None, false),
+    |at, [x, _]| at.argmax(x, None, false),
+    |at, [x, _]| {
+        let bits = at.bits(x)?;
+        at.sum(bits, Some(0), false)
+    },
+];
+
+/// Returns a program that computes an operation on `len` elements.
+fn program(build: Build, len: usize) -> (Graph, NodeId) {
+    let mut graph = Graph::default();
+    let mut at = graph.at(Source::new("figures.rs", 1));
+    let bound = Some(Bound::Int(1 << 20));
+    let inputs = [0, 1].map(|owner| at.input(owner, 2, &[len], Dtype::Int { bits: 32 }, bound).unwrap());
+    let result = build(&mut at, inputs).unwrap();
+    (graph, result)
+}
+
+/// Dry runs of a program for every party, by a check of these.
+struct Runs<'p, C> {
+    program: &'p (Graph, NodeId),
+    parties: usize,
+    limit: Limit,
+    check: C,
+}
+
+/// The sizes of a dry run that do not name the family's kinds of correlations. If correlations would be made in turns
+/// and do not fit, the offline phase is left out: figures count them as made ahead.
+#[derive(Debug, PartialEq)]
+struct Sizes {
+    rounds: [u32; 2],
+    sent: [Vec<u64>; 2],
+    correlations: Vec<(String, u64)>,
+    memory_bytes: u64,
+    peak_bytes: u64,
+}
+
+impl Sizes {
+    fn of<F: Family>(dry: &DryRun<F::Kind>, limit: Limit) -> Sizes {
+        let [mut offline, online] = [&dry.offline.traffic, &dry.online.traffic].map(Clone::clone);
+        if F::IN_TURNS && !dry.need.fits(limit) {
+            offline = Traffic::default();
+        }
+        Sizes {
+            rounds: [offline.rounds, online.rounds],
+            sent: [offline.sent, online.sent],
+            correlations: dry.correlations.clone().into_iter().collect(),
+            memory_bytes: dry.need.total(limit),
+            peak_bytes: dry.need.peak_bytes,
+        }
+    }
+}
+
+impl<C: Fn(&dyn Fn(bool) -> (Sizes, usize))> Visit for Runs<'_, C> {
+    type Out = ();
+
+    fn family<F: Family>(self) {
+        let Runs { program: (graph, result), parties, limit, check } = self;
+        let reveals = vec![Reveal { node: *result, to: None }];
+        let work = Work { graph, nodes: graph.needed(&[*result], |_| false), reveals, domains: Domains::default() };
+        let held = BTreeSet::new();
+        for me in 0..parties {
+            check(&|figures| {
+                let asked = Asked { work: &work, held: &held, keeps: &|_| false, limit, windows: 1, figures };
+                let dry = dry_run::<F>(&asked, (parties, me), &Options::default()).unwrap();
+                (Sizes::of::<F>(&dry, limit), dry.demand.draws())
+            });
+        }
+    }
+}
+
+fn check_figures(build: Build, len: usize, limit: Limit, families: &[(Protocol, usize)]) {
+    let program = program(build, len);
+    for &(protocol, parties) in families {
+        let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| {
+            let [(once, few), (all, many)] = [dry(true), dry(false)];
+            assert_eq!(once, all, "{protocol:?} under {limit:?}");
+            assert!(few <= many, "{protocol:?} under {limit:?}");
+        };
+        protocol.visit(Runs { program: &program, parties, limit, check });
+    }
+}
+
+/// Under the limits, steps run in pieces, correlations are made where they are drawn, or in turns, and nothing fits.
+#[test]
+fn figures_are_those_of_a_run() {
+    OPERATIONS[..2].iter().for_each(|&build| check_figures(build, 70_000, Limit::None, &FAMILIES[..2]));
+    for build in OPERATIONS {
+        check_figures(build, 5_000, Limit::Named(1_000_000), &FAMILIES);
+    }
+    check_figures(OPERATIONS[1], 5_000, Limit::Named(12_000_000), &FAMILIES);
+}
+
+/// Checks that a plan of `len` elements draws no more often than one with a few pieces does.
+fn check_draws(build: Build, len: usize, limit: Limit, families: &[(Protocol, usize)]) {
+    let program = program(build, len);
+    for &(protocol, parties) in families {
+        let check = |dry: &dyn Fn(bool) -> (Sizes, usize)| {
+            let draws = dry(true).1;
+            assert!(draws < 1200, "{draws} draws of {protocol:?} under {limit:?}");
+        };
+        protocol.visit(Runs { program: &program, parties, limit, check });
+    }
+}
+
+/// Without a limit, and where the memory is by far too small.
+#[test]
+fn plans_of_a_billion_elements_run_few_chunks() {
+    let (semi_honest, malicious): (Vec<_>, Vec<_>) =
+        FAMILIES.into_iter().partition(|(protocol, _)| !protocol.is_checked());
+    for (i, build) in OPERATIONS.into_iter().enumerate() {
+        let most = if i == 5 { 100_000_000 } else { 1_000_000_000 }; // bits, of which an array holds 2^32
+        for limit in [Limit::None, Limit::Free(1_000_000_000)] {
+            check_draws(build, most, limit, &semi_honest);
+            check_draws(build, 30_000_000, limit, &malicious);
+        }
+    }
+}
