@@ -54,17 +54,17 @@ enum Work {
     Over,
 }
 
-/// Sets its place to `after` when it is dropped, however the work ends; what is over stays over.
+/// Sets its place to `after`, if there is one, when it is dropped, however the work ends; what is over stays over.
 struct Running<'c> {
     place: &'c Held<Work>,
-    after: Work,
+    after: Option<Work>,
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         let mut place = self.place.lock();
-        if !matches!(*place, Work::Over) {
-            *place = self.after;
+        if let (Some(after), false) = (self.after, matches!(*place, Work::Over)) {
+            *place = after;
         }
     }
 }
@@ -131,9 +131,10 @@ impl Keys {
             idle => *idle = Work::UnderWay,
         }
         self.tossed.set(true);
-        let mut running = Running { place, after: if self.outlives_failures() { Work::Idle } else { Work::Over } };
+        let failed = if self.outlives_failures() { Work::Idle } else { Work::Over };
+        let mut running = Running { place, after: Some(failed) };
         let done = work().await?;
-        running.after = Work::Idle;
+        running.after = Some(Work::Idle);
         Ok(done)
     }
 
@@ -184,9 +185,9 @@ impl Keys {
     pub async fn dealing<T>(&self, deal: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.in_use()?;
         self.tossed.set(true);
-        let mut running = Running { place: &self.making, after: Work::Over };
+        let mut running = Running { place: &self.making, after: Some(Work::Over) };
         let dealt = deal().await?;
-        running.after = self.making.get();
+        running.after = None;
         Ok(dealt)
     }
 
@@ -281,7 +282,7 @@ mod tests {
     fn what_is_over_stays_over_when_other_work_ends_well() {
         let seed = Seed::from_bytes([5; SEED_BYTES]);
         let keys = Keys::alone((2, 0), Params::new(64, false).unwrap(), &seed, SessionId::from_bytes([6; 32]));
-        let running = Running { place: &keys.making, after: Work::Idle };
+        let running = Running { place: &keys.making, after: Some(Work::Idle) };
         keys.making.set(Work::Over);
         drop(running);
         assert!(keys.is_over());

@@ -36,11 +36,6 @@ impl Bell {
         rung.sort_unstable();
     }
 
-    /// Returns whether a child rang since the last call of [`Bell::take`].
-    pub fn is_rung(&self) -> bool {
-        !self.lock().children.is_empty()
-    }
-
     fn lock(&self) -> MutexGuard<'_, Rung> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

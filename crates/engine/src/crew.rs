@@ -29,39 +29,39 @@ use crate::depth::Depth;
 use crate::error::Error;
 use crate::scheduler::Core;
 
-/// The future of a job. Its result goes to whoever waits for the job.
+/// The future of a job. It running its result to the lane that waits for the job.
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Makes the future of a job on the worker that runs it.
 pub(crate) type Job = Box<dyn FnOnce(&Rc<Core>) -> Task + Send>;
 
-/// The end of a job that has no result.
+/// The reason why a job has no result.
 pub(crate) enum Failure {
     Error(Error),
     Panic(Box<dyn Any + Send>),
 }
 
 /// The jobs of one worker that are under way.
-pub(crate) struct Hands {
+pub(crate) struct Running {
     bell: Arc<Bell>,
     tasks: BTreeMap<usize, Child<'static, ()>>,
     next: usize,
     rung: Vec<usize>,
 }
 
-impl Hands {
-    /// Returns hands without a job; `waker` is woken when a job can go on.
-    pub fn new(waker: &Waker) -> Hands {
+impl Running {
+    /// Returns the state of no jobs; `waker` is woken when a job can go on.
+    pub fn new(waker: &Waker) -> Running {
         let bell = Bell::new();
         bell.listen(waker);
-        Hands { bell, tasks: BTreeMap::new(), next: 0, rung: Vec::new() }
+        Running { bell, tasks: BTreeMap::new(), next: 0, rung: Vec::new() }
     }
 
-    /// Begins a job.
+    /// Begins a job, which makes its future when it is polled first.
     pub fn begin(&mut self, core: &Rc<Core>, job: Job) {
-        let task = job(core);
-        let whole = async {
-            task.await;
+        let core = core.clone();
+        let whole = async move {
+            job(&core).await;
             Ok(())
         };
         self.tasks.insert(self.next, Child::new(&self.bell, self.next, Rc::default(), whole));
@@ -90,23 +90,23 @@ impl Hands {
         Ok((!self.rung.is_empty(), ended))
     }
 
-    /// Returns whether a job can go on.
-    pub fn is_rung(&self) -> bool {
-        self.bell.is_rung()
-    }
-
-    fn drop_all(&mut self) {
-        self.tasks.clear();
+    /// Drops all jobs.
+    ///
+    /// # Errors
+    /// A panic of a destructor.
+    fn drop_all(&mut self) -> std::result::Result<(), Failure> {
+        let tasks = std::mem::take(&mut self.tasks);
+        catch_unwind(AssertUnwindSafe(|| drop(tasks))).map_err(Failure::Panic)
     }
 }
 
 /// Wakes one worker's thread.
-struct Doorbell {
+struct ThreadWaker {
     rang: AtomicBool,
     thread: Thread,
 }
 
-impl Wake for Doorbell {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -141,9 +141,15 @@ struct State {
 }
 
 struct Worker {
-    doorbell: Arc<Doorbell>,
+    waker: Arc<ThreadWaker>,
     is_parked: bool,
     jobs: usize,
+}
+
+impl Worker {
+    fn is_idle(&self) -> bool {
+        self.is_parked && !self.waker.rang.load(Ordering::SeqCst)
+    }
 }
 
 /// The costs of jobs that have ended, and the deepest points that they reached in each phase.
@@ -178,52 +184,63 @@ impl Crew {
     ) -> std::io::Result<JoinHandle<()>> {
         let crew = self.clone();
         std::thread::Builder::new().name(name).spawn(move || {
-            let doorbell = Arc::new(Doorbell { rang: AtomicBool::new(false), thread: std::thread::current() });
+            let waker = Arc::new(ThreadWaker { rang: AtomicBool::new(false), thread: std::thread::current() });
             let number = {
                 let mut state = crew.lock();
-                state.workers.push(Worker { doorbell: doorbell.clone(), is_parked: false, jobs: 0 });
+                state.workers.push(Worker { waker: waker.clone(), is_parked: false, jobs: 0 });
                 state.workers.len() - 1
             };
-            crew.work(number, &doorbell, &core());
+            crew.work(number, &waker, &core());
         })
     }
 
     /// Runs jobs on this thread until the crew is closed.
-    fn work(&self, number: usize, doorbell: &Arc<Doorbell>, core: &Rc<Core>) {
-        let mut hands = Hands::new(&Waker::from(doorbell.clone()));
+    fn work(&self, number: usize, waker: &Arc<ThreadWaker>, core: &Rc<Core>) {
+        let mut running = Running::new(&Waker::from(waker.clone()));
         loop {
-            match hands.poll() {
+            let next = match running.poll() {
                 Err(failure) => {
                     self.fail(failure);
-                    hands.drop_all();
+                    Next::DropAll
+                }
+                Ok((true, ended)) => self.go_on(number, ended),
+                Ok((false, _)) => match self.job(number) {
+                    Some(job) => Next::Begin(job),
+                    None if core.lets_lanes_go_on() => Next::GoOn,
+                    None => self.next(number, waker),
+                },
+            };
+            match next {
+                Next::Begin(job) => running.begin(core, job),
+                Next::GoOn => {}
+                Next::DropAll => {
+                    running.drop_all().unwrap_or_else(|failure| self.fail(failure));
                     core.drop_lanes();
                     self.lock().workers[number].jobs = 0;
-                    continue;
+                    self.settled.notify_all();
                 }
-                Ok((_, ended)) if ended > 0 => self.lock().workers[number].jobs -= ended,
-                Ok((true, _)) => {}
-                Ok((false, _)) => {
-                    if core.rest().is_err() {
-                        continue; // lanes gave way, and go on now
-                    }
-                    match self.next(number, doorbell) {
-                        Next::Begin(job) => hands.begin(core, job),
-                        Next::GoOn => {}
-                        Next::DropAll => {
-                            hands.drop_all();
-                            core.drop_lanes();
-                            self.lock().workers[number].jobs = 0;
-                            self.settled.notify_all();
-                        }
-                        Next::End => return,
-                    }
-                }
+                Next::End => return,
             }
         }
     }
 
+    /// Notes that some jobs of a worker ended. The others go on, unless jobs are being dropped.
+    fn go_on(&self, number: usize, ended: usize) -> Next {
+        let mut state = self.lock();
+        state.workers[number].jobs -= ended;
+        if state.is_settling && state.workers[number].jobs > 0 { Next::DropAll } else { Next::GoOn }
+    }
+
+    /// Returns the oldest job for a worker, unless jobs are being dropped.
+    fn job(&self, number: usize) -> Option<Job> {
+        let mut state = self.lock();
+        let job = if state.is_settling { None } else { state.jobs.pop_front() };
+        state.workers[number].jobs += usize::from(job.is_some());
+        job
+    }
+
     /// Waits for something to do.
-    fn next(&self, number: usize, doorbell: &Doorbell) -> Next {
+    fn next(&self, number: usize, waker: &ThreadWaker) -> Next {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -232,12 +249,11 @@ impl Crew {
             if state.is_settling && state.workers[number].jobs > 0 {
                 return Next::DropAll;
             }
-            if doorbell.rang.swap(false, Ordering::SeqCst) {
+            if waker.rang.swap(false, Ordering::SeqCst) {
                 return Next::GoOn;
             }
-            if let Some(job) = state.jobs.pop_front() {
-                state.workers[number].jobs += 1;
-                return Next::Begin(job);
+            if !state.jobs.is_empty() && !state.is_settling {
+                return Next::GoOn;
             }
             state.workers[number].is_parked = true;
             let all_are = state.workers.iter().all(|worker| worker.is_parked);
@@ -246,7 +262,7 @@ impl Crew {
             if all_are {
                 self.first.nudge();
             }
-            while !doorbell.rang.load(Ordering::SeqCst) {
+            while !waker.rang.load(Ordering::SeqCst) {
                 std::thread::park();
             }
             state = self.lock();
@@ -258,24 +274,25 @@ impl Crew {
     pub fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
-        let idle = state.workers.iter_mut().find(|worker| worker.is_parked);
+        let idle = state.workers.iter_mut().find(|worker| worker.is_idle());
         let woken = idle.map(|worker| {
             worker.is_parked = false;
-            worker.doorbell.clone()
+            worker.waker.clone()
         });
         drop(state);
         match woken {
-            Some(doorbell) => doorbell.wake(),
+            Some(waker) => waker.wake(),
             None => self.first.nudge(),
         }
     }
 
-    /// Returns the oldest job, for the session's thread.
+    /// Returns the oldest job for the session's thread, if no other worker is about to take it.
     pub fn take_job(&self) -> Option<Job> {
-        self.lock().jobs.pop_front()
+        let mut state = self.lock();
+        if state.workers.iter().any(Worker::is_idle) { None } else { state.jobs.pop_front() }
     }
 
-    /// Hands a frame to the session's thread, which sends it.
+    /// Running a frame to the session's thread, which sends it.
     pub fn send(&self, to: usize, frame: Vec<u8>) {
         self.lock().outgoing.push((to, frame));
         self.first.nudge();
@@ -289,8 +306,7 @@ impl Crew {
     /// Returns whether a worker runs or can go on, or a job or a frame waits.
     pub fn is_busy(&self) -> bool {
         let state = self.lock();
-        let idle = |worker: &Worker| worker.is_parked && !worker.doorbell.rang.load(Ordering::SeqCst);
-        !state.jobs.is_empty() || !state.outgoing.is_empty() || !state.workers.iter().all(idle)
+        !state.jobs.is_empty() || !state.outgoing.is_empty() || !state.workers.iter().all(Worker::is_idle)
     }
 
     /// Adds the costs of a job.
@@ -320,31 +336,36 @@ impl Crew {
         self.lock().failure.take()
     }
 
-    /// Drops all jobs, each on its own worker, and waits until that is done.
-    pub fn settle(&self) {
+    /// Drops all jobs, each on its own worker, and waits until that is done. Returns the first failure of a job that was
+    /// not taken.
+    pub fn settle(&self) -> Option<Failure> {
         let mut state = self.lock();
         state.is_settling = true;
         let queued = std::mem::take(&mut state.jobs);
-        let doorbells: Vec<_> = state.workers.iter().map(|worker| worker.doorbell.clone()).collect();
+        let wakers: Vec<_> = state.workers.iter().map(|worker| worker.waker.clone()).collect();
         drop(state);
         drop(queued);
-        doorbells.into_iter().for_each(|doorbell| doorbell.wake());
+        wakers.into_iter().for_each(|waker| waker.wake());
         let mut state = self.lock();
         while state.workers.iter().any(|worker| worker.jobs > 0) {
             state = self.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         // Jobs that ended in the meantime may have made others.
-        state.jobs.clear();
-        (state.is_settling, state.failure) = (false, None);
+        let queued = std::mem::take(&mut state.jobs);
+        state.is_settling = false;
+        let failure = state.failure.take();
+        drop(state);
+        drop(queued);
+        failure
     }
 
     /// Ends the workers' threads.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        let doorbells: Vec<_> = state.workers.iter().map(|worker| worker.doorbell.clone()).collect();
+        let wakers: Vec<_> = state.workers.iter().map(|worker| worker.waker.clone()).collect();
         drop(state);
-        doorbells.into_iter().for_each(|doorbell| doorbell.wake());
+        wakers.into_iter().for_each(|waker| waker.wake());
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

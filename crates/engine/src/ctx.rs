@@ -29,7 +29,7 @@ pub struct Ctx {
     pub(crate) lane: LaneId,
     pub(crate) depth: Rc<Cell<Depth>>,
     pub(crate) forks: Cell<u64>,
-    uses: Cell<u64>,
+    pub(crate) uses: Cell<u64>,
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
     /// The parties that take part, where not all do.

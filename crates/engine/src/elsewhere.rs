@@ -12,21 +12,40 @@ use crate::error::{Result, Step};
 use crate::lane::LaneId;
 use crate::scheduler::Core;
 
-/// A lane on its way to another worker.
-struct Luggage {
+/// The state of a lane that another worker continues: all that its context has but for messages.
+struct LaneStart {
     run: u32,
     lane: LaneId,
     depth: Depth,
+    forks: u64,
+    uses: u64,
     phase: Phase,
     step: Option<Step>,
     members: Option<Arc<[usize]>>,
     windows: usize,
 }
 
-impl Luggage {
-    fn unpack(self, core: &Rc<Core>) -> Ctx {
+impl LaneStart {
+    fn of(ctx: &Ctx) -> LaneStart {
+        LaneStart {
+            run: ctx.core.run.get(),
+            lane: ctx.lane,
+            depth: ctx.depth.get(),
+            forks: ctx.forks.get(),
+            uses: ctx.uses.get(),
+            phase: ctx.phase,
+            step: ctx.step.clone(),
+            members: ctx.members.clone(),
+            windows: ctx.windows.get(),
+        }
+    }
+
+    /// Makes the lane's context at the worker with this state.
+    fn at(self, core: &Rc<Core>) -> Ctx {
         core.run.set(self.run);
         let mut ctx = Ctx::on(core.clone(), self.lane, Rc::new(self.depth.into()), self.phase, self.step);
+        ctx.forks.set(self.forks);
+        ctx.uses.set(self.uses);
         ctx.members = self.members;
         ctx.windows.set(self.windows);
         ctx
@@ -81,22 +100,14 @@ impl Ctx {
     ) -> Result<T> {
         let Some(crew) = self.core.crew() else { return work(self, input).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
-        let luggage = Luggage {
-            run: self.core.run.get(),
-            lane: self.lane,
-            depth: self.depth.get(),
-            phase: self.phase,
-            step: self.step.clone(),
-            members: self.members.clone(),
-            windows: self.windows.get(),
-        };
+        let start = LaneStart::of(&self);
         let (work, place) = (work.clone(), ticket.clone());
         crew.push(Box::new(move |core| {
-            let ctx = luggage.unpack(core);
+            let ctx = start.at(core);
             let (core, depth) = (core.clone(), ctx.depth.clone());
             Box::pin(async move {
                 let done = work(ctx, input).await;
-                // What the work sent goes before anything that depends on its result.
+                // What the work sent is on its way, and its costs are counted, before anyone can end the run.
                 let flushed = core.hand_in();
                 place.fill(flushed.and(done).map(|done| (done, depth.get())));
             })

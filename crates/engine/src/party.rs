@@ -48,14 +48,16 @@ impl Party {
     }
 
     /// Sets the number of this party's workers, this thread included; once only. A party with several of them runs
-    /// independent work side by side ([`Ctx::elsewhere`]). Nothing that the peers see depends on it.
+    /// independent work side by side ([`Ctx::elsewhere`]). Peers need not have as many: only the sizes of frames depend
+    /// on it.
     ///
     /// # Errors
-    /// [`Misuse`] where the system has no more threads.
+    /// [`Misuse`] where the system has no more threads, and at a second call.
     pub fn set_workers(&mut self, workers: usize) -> Result<()> {
-        let Some(links) = self.core.links.as_ref().filter(|_| workers > 1 && self.threads.is_empty()) else {
-            return Ok(());
-        };
+        if self.core.crew().is_some() {
+            return Err(Misuse::Other { what: "the number of workers was set before" }.into());
+        }
+        let Some(links) = self.core.links.as_ref().filter(|_| workers > 1) else { return Ok(()) };
         let crew = Crew::new(links.interrupt.clone());
         for number in 1..workers {
             let name = format!("party {}, {number}", self.core.me);
@@ -63,6 +65,7 @@ impl Party {
                 Ok(thread) => self.threads.push(thread),
                 Err(_) => {
                     crew.close();
+                    self.threads.drain(..).for_each(|thread| drop(thread.join()));
                     return Err(Misuse::Other { what: "more workers than the system has threads" }.into());
                 }
             }

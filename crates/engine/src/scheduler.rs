@@ -21,7 +21,7 @@ use crate::attempts::{Attempts, Greeted};
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::counting::Counting;
-use crate::crew::{Crew, Failure, Hands};
+use crate::crew::{Crew, Failure, Running};
 use crate::depth::Depth;
 use crate::depth_board::Board;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
@@ -121,6 +121,13 @@ impl Wake for RootWaker {
 
 /// Waits, when dropped, until no worker has a job of the run any more.
 struct Settles<'c>(Option<&'c Arc<Crew>>);
+
+impl Settles<'_> {
+    /// Waits now. Returns the failure of a job that ended the run.
+    fn failure(mut self) -> Option<Failure> {
+        self.0.take().and_then(|crew| crew.settle())
+    }
+}
 
 impl Drop for Settles<'_> {
     fn drop(&mut self) {
@@ -312,7 +319,9 @@ impl Core {
         self.gave_way.borrow_mut().clear();
         let settles = Settles(self.crew());
         let result = self.drive_lanes(poll);
-        drop(settles);
+        if let Some(failure) = settles.failure() {
+            return Err(failed(failure));
+        }
         result?;
         if let Some(sums) = self.crew().and_then(|crew| crew.take_sums()) {
             self.costs.borrow_mut().add(sums.costs);
@@ -326,16 +335,19 @@ impl Core {
         let nudges = || crew.and(self.links.as_ref()).map(|links| links.interrupt.clone());
         let (root, waker) = RootWaker::new(nudges());
         let mut context = Context::from_waker(&waker);
-        let mut hands = crew.map(|_| Hands::new(&RootWaker::new(nudges()).1));
+        let (jobs, jobs_waker) = RootWaker::new(nudges());
+        let mut running = crew.map(|_| Running::new(&jobs_waker));
         loop {
             while root.take() {
                 if let Poll::Ready(done) = poll(&mut context) {
                     return done;
                 }
             }
-            if let Some(hands) = &mut hands
-                && hands.poll().map_err(failed)?.0
+            if let Some(running) = &mut running
+                && jobs.take()
+                && running.poll().map_err(failed)?.0
             {
+                jobs.rang.store(true, Ordering::Release); // polling may have woken others
                 continue;
             }
             let gave_way = self.gave_way.take();
@@ -345,18 +357,19 @@ impl Core {
                 continue;
             }
             let (mut is_busy, mut is_rung) = (false, false);
-            if let (Some(crew), Some(hands)) = (crew, &mut hands) {
-                if let Some(failure) = crew.take_failure() {
-                    return Err(failed(failure));
-                }
+            if let (Some(crew), Some(running)) = (crew, &mut running) {
                 if let Some(job) = crew.take_job() {
-                    hands.begin(self, job);
+                    running.begin(self, job);
+                    jobs.rang.store(true, Ordering::Release);
                     self.take_in(Wait::Poll, None)?; // other workers' lanes may wait for it
                     continue;
                 }
-                // Workers that rest have woken all that they could wake.
+                // Workers that rest have woken all that they could wake, and have said whether they failed.
                 is_busy = crew.is_busy();
-                is_rung = root.rang.load(Ordering::Acquire) || hands.is_rung();
+                is_rung = [&root, &jobs].iter().any(|waker| waker.rang.load(Ordering::Acquire));
+                if let Some(failure) = crew.take_failure() {
+                    return Err(failed(failure));
+                }
             }
             match (is_busy, is_rung) {
                 (_, true) => {}

@@ -82,19 +82,15 @@ impl Core {
         unsent
     }
 
-    /// Sends what this worker's lanes have ready.
-    ///
-    /// # Errors
-    /// `Err` where lanes gave way; they go on now.
-    pub fn rest(&self) -> std::result::Result<(), ()> {
+    /// Sends what the lanes of a further worker have ready, then wakes the lanes that gave way. Returns whether there
+    /// were any.
+    pub fn lets_lanes_go_on(&self) -> bool {
         let gave_way = self.gave_way.take();
-        // A worker's frames go to the first one, which cannot fail.
+        // The frames go to the first worker, which cannot fail.
         let _ = self.flush();
-        if gave_way.is_empty() {
-            return Ok(());
-        }
+        let are_some = !gave_way.is_empty();
         gave_way.into_iter().for_each(Waker::wake);
-        Err(())
+        are_some
     }
 
     fn flush_full(&self, to: usize) -> Result<()> {

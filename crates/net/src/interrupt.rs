@@ -50,8 +50,8 @@ impl Interrupt {
         self.nudged.swap(false, Ordering::SeqCst)
     }
 
-    /// Returns whether waits end at once.
-    pub(crate) fn ends_waits(&self) -> bool {
+    /// Returns whether waits end at once: a [`Net`](crate::Net) asks this before each wait.
+    pub fn ends_waits(&self) -> bool {
         self.is_raised() || self.nudged.load(Ordering::SeqCst)
     }
 }

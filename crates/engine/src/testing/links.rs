@@ -334,7 +334,7 @@ impl Net for LyingNet {
             return self.take(wait);
         }
         self.release()?;
-        if self.interrupt.is_raised() {
+        if self.interrupt.ends_waits() {
             return self.take(Wait::Poll);
         }
         let me = self.me;
@@ -346,7 +346,7 @@ impl Net for LyingNet {
                 _ => false,
             };
             let is_still = matches!(taken, Ok(None)) && self.hall.is_still();
-            if matches!(taken, Ok(None)) && !is_over && !is_still && !self.interrupt.is_raised() {
+            if matches!(taken, Ok(None)) && !is_over && !is_still && !self.interrupt.ends_waits() {
                 continue;
             }
             self.hall.with(|seats| seats[me].waits = false);

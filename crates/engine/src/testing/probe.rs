@@ -116,11 +116,14 @@ impl Probe {
 
     /// Waits before the links are read.
     pub fn pause(&self) {
-        let Some(state) = &mut self.watch().jitter else { return };
+        let mut watch = self.watch();
+        let Some(state) = &mut watch.jitter else { return };
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;
-        std::thread::sleep(Duration::from_micros(*state % 200));
+        let pause = Duration::from_micros(*state % 200);
+        drop(watch);
+        std::thread::sleep(pause);
     }
 
     /// Fills in this party's part of the coins tossed in a lane, if a test has set a seed.

@@ -198,7 +198,7 @@ impl Net for HeldNet {
                 Wait::Until(end) => Instant::now() >= end,
                 Wait::Forever => false,
             };
-            if over || state.seats[self.me].interrupt.is_raised() {
+            if over || state.seats[self.me].interrupt.ends_waits() {
                 return Ok(None);
             }
             state.seats[self.me].waits = true;
@@ -206,7 +206,7 @@ impl Net for HeldNet {
             self.office.changed.notify_all();
             let mine = |state: &mut State| {
                 let seat = &state.seats[self.me];
-                seat.arrived.is_empty() && !seat.interrupt.is_raised()
+                seat.arrived.is_empty() && !seat.interrupt.ends_waits()
             };
             state = self.office.changed.wait_while(state, mine).unwrap();
             state.seats[self.me].waits = false;
