@@ -131,8 +131,9 @@ def test_other_lines_and_values_change_nothing(deployment: Deployment) -> None:
     moved = "\n\n" + BODY.replace("[3, 5, 8]", "[4, 5, 9]")
     config = deployment.config(0)
     config.write_text(f"approve = {json.dumps(hashes.split(','))}\n" + config.read_text())
-    parties = [deployment.start(0, deployment.script(moved), config=config)]
-    parties += [deployment.start(me, deployment.script(moved)) for me in (1, 2)]
+    script = deployment.script(moved)  # written once: a party may be reading it
+    parties = [deployment.start(0, script, config=config)]
+    parties += [deployment.start(me, script) for me in (1, 2)]
     ended = [party.end() for party in parties]
     assert [(e.status, e.out.split()[:1]) for e in ended] == [(0, ["50"])] * 3, ended
 

@@ -67,7 +67,8 @@ def test_a_script_that_is_told_to_end_cleans_up(deployment: Deployment) -> None:
     body += "    finally:\n        print('cleaned up')\n"
     alone = deployment.folder / "alone.py"
     alone.write_text("import sys, time\nimport quorate as qr\n" + body)
-    others = [deployment.start(me, deployment.script("print('up')\n" + PRODUCT)) for me in (0, 2)]
+    script = deployment.script("print('up')\n" + PRODUCT)
+    others = [deployment.start(me, script) for me in (0, 2)]
     command = [sys.executable, str(alone), str(deployment.config(1))]
     party = Party(command, deployment.folder)
     deployment.running.append(party)

@@ -336,8 +336,8 @@ impl Crew {
         self.lock().failure.take()
     }
 
-    /// Drops all jobs, each on its own worker, and waits until that is done. Returns the first failure of a job that was
-    /// not taken.
+    /// Drops all jobs, each on its own worker, and waits until that is done. Returns the first failure of a job that
+    /// was not taken.
     pub fn settle(&self) -> Option<Failure> {
         let mut state = self.lock();
         state.is_settling = true;

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A value that is changed through shared references, like a cell, by any worker of a party. Hold its lock for one access,
-/// never across an await.
+/// A value that is changed through shared references, like a cell, by any worker of a party. Hold its lock for one
+/// access, never across an await.
 #[derive(Debug, Default)]
 pub struct Held<T>(Mutex<T>);
 

@@ -394,8 +394,8 @@ impl Table {
         Ok(())
     }
 
-    /// Puts a waker into its place, unless the peer has left. The caller has locked the lane; [`Table::leaves`] locks it
-    /// after it has noted that a peer left.
+    /// Puts a waker into its place, unless the peer has left. The caller has locked the lane; [`Table::leaves`] locks
+    /// it after it has noted that a peer left.
     fn wait<T>(&self, peer: usize, place: &mut Option<Waker>, waker: &Waker) -> Poll<std::result::Result<T, HasLeft>> {
         if self.has_left(peer) {
             return Poll::Ready(Err(HasLeft(peer)));
