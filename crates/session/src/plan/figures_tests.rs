@@ -84,6 +84,8 @@ struct Seen {
     /// Whether figures count correlations as made ahead that a run would make in turns. Drawing them is other work.
     is_otherwise: bool,
     draws: usize,
+    /// Seconds of bookkeeping in the offline phase, and those that its dry run takes before a run.
+    offline_seconds: [f64; 2],
 }
 
 impl<C: Fn(&dyn Fn(bool) -> Seen)> Visit for Runs<'_, C> {
@@ -103,7 +105,9 @@ impl<C: Fn(&dyn Fn(bool) -> Seen)> Visit for Runs<'_, C> {
                 if is_otherwise {
                     work[0] = Effort::default();
                 }
-                Seen { sizes: Sizes::of::<F>(&dry, limit), work, is_otherwise, draws: dry.demand.draws() }
+                let offline_seconds = [dry.offline.control_seconds, dry.seconds - dry.online.control_seconds];
+                let (sizes, draws) = (Sizes::of::<F>(&dry, limit), dry.demand.draws());
+                Seen { sizes, work, is_otherwise, draws, offline_seconds }
             });
         }
     }
@@ -137,6 +141,17 @@ fn figures_are_those_of_a_run() {
         check_figures(build, 5_000, Limit::Named(1_000_000), &FAMILIES);
     }
     check_figures(OPERATIONS[1], 5_000, Limit::Named(12_000_000), &FAMILIES);
+}
+
+/// A run does the bookkeeping of all batches; its dry run of the offline phase skips equal ones.
+#[test]
+fn dry_runs_before_a_run_take_the_seconds_of_few_batches() {
+    let check = |dry: &dyn Fn(bool) -> Seen| {
+        let [bookkeeping, taken] = dry(true).offline_seconds;
+        assert!(0.0 < taken && taken < bookkeeping / 10.0, "{taken} of {bookkeeping}");
+    };
+    let program = program(OPERATIONS[1], 1_000_000);
+    Protocol::Spdz2k.visit(Runs { program: &program, parties: 2, limit: Limit::None, check });
 }
 
 /// Checks that a plan of `len` elements draws no more often than one with a few pieces does.
