@@ -330,11 +330,7 @@ struct Prepared {
 }
 
 /// Runs the offline phase dry. Nothing is drawn by name here, so equal chunks are counted once, also for a run.
-fn prepare<B: Family>(
-    dry: &B,
-    demand: &Demand<B::Kind>,
-    (parties, me): (usize, usize),
-) -> Result<Prepared> {
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, (parties, me): (usize, usize)) -> Result<Prepared> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| {
