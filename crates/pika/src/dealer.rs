@@ -345,7 +345,7 @@ mod tests {
                 true => pika.deal_permutation(ctx, 1000, &columns, 0).await?,
                 false => pika.deal(ctx, &Kind::Permutation { rows: 1000, columns, mover: 0 }, 1).await?,
             };
-            Ok(drop(made))
+            Ok(made.vectors.len())
         };
         dry::run(me, 3, Phase::Offline, deal).unwrap();
         charged() - before
