@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use quorate_adversary::Twist;
 use quorate_crypto::{Seed, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stocks};
+use quorate_ring::meter::{charge_all, charged};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::bit_openings::Told;
@@ -59,7 +60,8 @@ impl Authenticated {
         high.shr_logical(x.ring.bits());
         low.scale(self.keys.key());
         low.rsub_assign(&x.tag);
-        let note = Note { ring: x.ring, high: high.convert(self.keys.params.keys()), rest: low };
+        let high = high.convert(self.keys.params.keys());
+        let note = Note { ring: x.ring, high, rest: low, times: ctx.counted_times() };
         ctx.keeps(note.bytes());
         self.unchecked(ctx).lock().notes.insert(at, note);
     }
@@ -245,6 +247,7 @@ fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) 
     let mut by_ring: BTreeMap<Ring, Sums> = BTreeMap::new();
     let mut rows = (!ctx.is_dry()).then(|| seed.prg("quorate/spdz2k/rows", b""));
     for note in notes {
+        let before = charged();
         let mut chosen = match rows {
             Some(_) => Bits::zeros(count, note.rest.len()),
             None => Bits::shape(count, note.rest.len()),
@@ -260,6 +263,10 @@ fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) 
                 sums.rest.add_assign(&rest);
             })
             .or_insert(Sums { ring: note.ring, high, rest });
+        // An opening that was counted once enters the check as often as it counts. If the check itself is counted more
+        // than once, so is all that is charged here.
+        let times = note.times / ctx.counted_times();
+        charge_all(&(charged() - before).times(times.saturating_sub(1)));
     }
     by_ring.into_values().collect()
 }

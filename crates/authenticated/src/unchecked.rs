@@ -16,6 +16,8 @@ pub(crate) struct Note {
     /// m - alpha low: the tags of this party less alpha times what was sent. Those of all parties add up to alpha 2^k
     /// high.
     pub rest: Vector,
+    /// In a dry run, the number of equal openings that this one counts for.
+    pub times: usize,
 }
 
 impl Note {

@@ -57,8 +57,9 @@ impl Ctx {
         self.stream_some(chunks, [(0, 1), (1, last - 1), (last, 1)], work, sink).await
     }
 
-    /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first of each
-    /// `class`. On vectors without data, `work` must depend only on the class of its chunk, which is given by number.
+    /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first chunk, and the
+    /// first one of each `class` among the others. On vectors without data, `work` must depend only on the class of its
+    /// chunk, which is given by number.
     ///
     /// # Errors
     /// Those of [`Ctx::stream`].

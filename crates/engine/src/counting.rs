@@ -39,6 +39,11 @@ impl Counting {
         self.times.get()
     }
 
+    /// Returns the bookkeeping seconds of skipped chunks since they were last taken.
+    pub fn left_out_seconds(&self) -> f64 {
+        self.left_out_seconds.get()
+    }
+
     /// Returns the bookkeeping seconds of skipped chunks since the last call.
     pub fn take_left_out_seconds(&self) -> f64 {
         self.left_out_seconds.take()

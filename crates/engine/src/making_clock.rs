@@ -42,17 +42,17 @@ impl MakingClock {
         std::mem::take(&mut self.lock().total)
     }
 
-    /// Awaits `work`, which makes correlations, and adds what it takes to the totals. Its local work is that of equal
+    /// Awaits `work`, which makes correlations, and adds what it takes to the totals: work and own seconds of all equal
     /// chunks, as `counting` says.
     pub async fn timed<T>(&self, counting: &Counting, work: impl Future<Output = T>) -> T {
         let _draw = Draw::begin(self);
         let mut work = pin!(work);
         poll_fn(|context| {
-            let (own, tally) = (own_seconds(), charged());
+            let (own, tally) = (own_seconds() + counting.left_out_seconds(), charged());
             let polled = work.as_mut().poll(context);
-            let (own, tally) = (own_seconds() - own, charged() - tally);
+            let (own, tally) = (own_seconds() + counting.left_out_seconds() - own, charged() - tally);
             let total = &mut self.lock().total;
-            total.own_seconds += own;
+            total.own_seconds += own * counting.times() as f64;
             total.work += tally.times(counting.times());
             polled
         })
@@ -82,5 +82,29 @@ impl Drop for Draw<'_> {
         {
             totals.total.seconds += since.elapsed().as_secs_f64();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// The bookkeeping of chunks that were counted once, within and around what makes correlations, is part of making.
+    #[test]
+    fn own_seconds_of_making_are_those_of_all_equal_chunks() {
+        let (clock, counting) = (MakingClock::default(), Counting::default());
+        let busy = async {
+            let start = own_seconds();
+            while own_seconds() - start < 0.01 {}
+        };
+        let making = clock.timed(&counting, counting.counted(5, busy));
+        let start = own_seconds();
+        let polled = pin!(counting.counted(7, making)).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_ready());
+        let all = own_seconds() - start + counting.take_left_out_seconds();
+        let making = clock.take().own_seconds;
+        assert!(all >= 0.35 && (all - making).abs() < all / 20.0, "{making} of {all}");
     }
 }

@@ -204,6 +204,9 @@ impl Pika {
     /// Deals `len` correlations, or receives this party's part of them.
     pub(crate) async fn deal(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         if let Kind::Permutation { rows, columns, mover } = kind {
+            if len == 1 {
+                return self.deal_permutation(ctx, *rows, columns, *mover).await; // not held twice while it is joined
+            }
             let mut dealt = Vec::new();
             for _ in 0..len {
                 dealt.push(self.deal_permutation(ctx, *rows, columns, *mover).await?);
@@ -322,6 +325,37 @@ impl Pika {
                 Ok(self.shape_of(&Kind::Permutation { rows, columns, mover }, 1))
             }
             false => Ok(Material::of_vectors(kept)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::{Phase, dry};
+    use quorate_ring::meter::{Effort, charged};
+
+    use super::*;
+
+    /// Returns the work of dealing one permutation, with or without what joins several.
+    fn work(me: usize, alone: bool) -> Effort {
+        let before = charged();
+        let deal = async |ctx: &Ctx| {
+            let (pika, columns) = (Pika::dry(3, me)?, vec![(64, 2)]);
+            let made = match alone {
+                true => pika.deal_permutation(ctx, 1000, &columns, 0).await?,
+                false => pika.deal(ctx, &Kind::Permutation { rows: 1000, columns, mover: 0 }, 1).await?,
+            };
+            Ok(made.vectors.len())
+        };
+        dry::run(me, 3, Phase::Offline, deal).unwrap();
+        charged() - before
+    }
+
+    /// A copy would double the memory of the largest correlation of a shuffle.
+    #[test]
+    fn one_permutation_is_not_copied() {
+        for me in 0..3 {
+            assert_eq!(work(me, false), work(me, true), "party {me}");
         }
     }
 }

@@ -40,6 +40,7 @@ use crate::setup::DEALER;
 
 const COINS: &str = "the coins that both parties told the dealer";
 const COIN_BYTES: usize = 32;
+const NOT_DEALT: Error = Error::Bug { what: "a batch of correlations was not dealt" };
 /// The approximate memory of a party for a batch, beside the stock.
 const BATCH_BYTES: usize = 16 << 20;
 /// The number of batches under way at a time: P2 sends the next one while a check waits for its rounds.
@@ -94,35 +95,44 @@ impl Coins {
     }
 }
 
+/// Joins all parts of a kind, each of which counts some times, and drops them: no two kinds are held twice at a time.
+fn joined(parts: Vec<(Material, usize)>) -> Material {
+    let all: Vec<&Material> = parts.iter().flat_map(|(part, times)| std::iter::repeat_n(part, *times)).collect();
+    let joined = Material::joined(&all, Tagged::concat, SharedBits::concat_lanes);
+    for (part, times) in parts {
+        // Parts that were counted once are wiped as often as they count.
+        charge_all(&deferred(|| drop(part)).times(times));
+    }
+    joined
+}
+
 impl Third {
     /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
     pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
         let all = batches(kinds);
-        let mut made: BTreeMap<usize, Vec<Material>> = BTreeMap::new();
+        // By batch, what was made, and the number of batches that it counts for.
+        let mut made: BTreeMap<usize, (Vec<Material>, usize)> = BTreeMap::new();
         let work = async |ctx: Ctx, range: Range<usize>| self.deal_batch(&ctx, kinds, &all[range.start]).await;
-        let sink = |range: Range<usize>, materials: Vec<Material>| drop(made.insert(range.start, materials));
+        let sink = |range: Range<usize>, materials: Vec<Material>| drop(made.insert(range.start, (materials, 1)));
         let chunks = Chunks { len: all.len(), chunk: 1, window: BATCHES };
         ctx.stream_classes(chunks, |batch| &all[batch], work, sink).await?;
-        // A dry run may make one batch of several equal ones.
-        let alike: BTreeMap<_, _> = made.iter().map(|(batch, materials)| (&all[*batch], materials)).collect();
-        let materials = |batch: usize| made.get(&batch).or_else(|| alike.get(&all[batch]).copied());
-        let mut parts: Vec<Vec<&Material>> = kinds.iter().map(|_| vec![]).collect();
-        for (batch, pieces) in all.iter().enumerate() {
-            let made = pieces.iter().zip(materials(batch).into_iter().flatten());
-            made.for_each(|((kind, _), made)| parts[*kind].push(made));
+        if ctx.is_dry() {
+            // One batch may have been made for several equal ones.
+            let alike: BTreeMap<_, usize> = made.keys().map(|&batch| (&all[batch], batch)).collect();
+            for batch in (0..all.len()).filter(|batch| !made.contains_key(batch)).collect::<Vec<_>>() {
+                let same = alike.get(&all[batch]).and_then(|same| made.get_mut(same)).ok_or(NOT_DEALT)?;
+                same.1 += 1;
+            }
         }
-        let joined = |parts: &Vec<&Material>| Material::joined(parts, Tagged::concat, SharedBits::concat_lanes);
-        let joined = parts.iter().map(joined).collect();
-        let mut others: BTreeMap<_, usize> = BTreeMap::new();
-        (0..all.len()).filter(|batch| !made.contains_key(batch)).for_each(|batch| {
-            *others.entry(&all[batch]).or_default() += 1;
-        });
-        for (batch, materials) in made {
-            // Batches that were counted once are wiped as often as they count.
-            let wiped = deferred(|| drop(materials));
-            charge_all(&wiped.times(1 + others.remove(&all[batch]).unwrap_or(0)));
+        if made.values().map(|(_, times)| times).sum::<usize>() != all.len() {
+            return Err(NOT_DEALT);
         }
-        Ok(joined)
+        let mut parts: Vec<Vec<(Material, usize)>> = kinds.iter().map(|_| vec![]).collect();
+        for (batch, (materials, times)) in made {
+            let pieces = all[batch].iter().zip(materials);
+            pieces.for_each(|(&(kind, _), material)| parts[kind].push((material, times)));
+        }
+        Ok(parts.into_iter().map(joined).collect())
     }
 
     /// Runs all steps.

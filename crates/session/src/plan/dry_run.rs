@@ -52,7 +52,8 @@ pub(crate) struct DryRun<K> {
     pub schedule: Schedule,
     /// Whether circuits are garbled in the offline phase.
     pub garbles_ahead: bool,
-    /// Seconds that the dry runs took; 0 where none were made.
+    /// Seconds that the dry runs before a run take: equal batches of the offline phase run once, and all chunks of the
+    /// online phase run. 0 where no dry runs were made.
     pub seconds: f64,
 }
 
@@ -91,19 +92,22 @@ pub(crate) fn dry_run<B: Family>(
     let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
+    let mut offline_seconds = 0.0;
     let makes_ahead = !demand.totals().is_empty() && (figures && B::IN_TURNS || need.makes_ahead(limit));
     if makes_ahead {
         if !need.makes_ahead(limit) {
-            dry.forget(); // turns that were counted
+            dry.forget(); // the turns that the schedule was made for: all is counted as made ahead
         }
-        let apart;
-        (offline, apart) = prepare(&dry, &demand, (parties, me))?;
-        ran.apart |= apart;
+        let prepared = prepare(&dry, &demand, (parties, me))?;
+        offline = prepared.phase;
+        offline_seconds = prepared.seconds;
+        ran.apart |= prepared.apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
         dry.make_in_turns(&demand, need.left_for_turns(limit));
         ran = run_dry(&dry, work, how, (parties, me), figures)?;
         offline = ran.on_demand.clone();
+        offline_seconds = offline.control_seconds;
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
@@ -121,7 +125,7 @@ pub(crate) fn dry_run<B: Family>(
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = counted(demand.totals());
-    let seconds = offline.control_seconds + online.control_seconds;
+    let seconds = offline_seconds + online.control_seconds;
     Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead, seconds })
 }
 
@@ -316,13 +320,17 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
-/// Runs the offline phase dry; returns its prediction, and whether the rounds of the others are unknown to one party's
-/// dry run. Nothing is drawn by name here, so equal chunks are counted once, also for a run.
-fn prepare<B: Family>(
-    dry: &B,
-    demand: &Demand<B::Kind>,
-    (parties, me): (usize, usize),
-) -> Result<(PredictedPhase, bool)> {
+/// A dry run of the offline phase.
+struct Prepared {
+    phase: PredictedPhase,
+    /// Whether the rounds of the others are unknown to one party's dry run.
+    apart: bool,
+    /// Seconds that the dry run itself took, without those of chunks that it skipped.
+    seconds: f64,
+}
+
+/// Runs the offline phase dry. Nothing is drawn by name here, so equal chunks are counted once, also for a run.
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, (parties, me): (usize, usize)) -> Result<Prepared> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| {
@@ -331,8 +339,10 @@ fn prepare<B: Family>(
         Ok(ctx.take_left_out_seconds())
     };
     let (left_out, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
-    let control_seconds = own_seconds() - clock + left_out;
-    Ok((PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds }, costs.apart))
+    let seconds = own_seconds() - clock;
+    let control_seconds = seconds + left_out;
+    let phase = PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds };
+    Ok(Prepared { phase, apart: costs.apart, seconds })
 }
 
 /// The prediction of one step, or one conversion, at one party.
@@ -369,7 +379,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
-        false => prepare(&dry, &demand, (parties, me))?.0,
+        false => prepare(&dry, &demand, (parties, me))?.phase,
     };
     Ok(PredictedStep { offline, online })
 }
