@@ -50,7 +50,8 @@ impl TcpNet {
     /// that cannot be reached (behind a router) takes the highest number.
     ///
     /// # Errors
-    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`].
+    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`]. While a session
+    ///   of this process leaves, its port is waited for, within `connect_timeout`.
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
     ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.
@@ -60,8 +61,9 @@ impl TcpNet {
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        let listener = names::listen(config)?;
-        Self::join(config, listener, pinned)
+        let deadline = Instant::now() + config.connect_timeout;
+        let listener = names::listen(config, deadline)?;
+        Self::join(config, listener, pinned, deadline)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -72,11 +74,15 @@ impl TcpNet {
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        Self::join(config, listener, pinned)
+        Self::join(config, listener, pinned, Instant::now() + config.connect_timeout)
     }
 
-    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned) -> Result<Self, NetError> {
-        let deadline = Instant::now() + config.connect_timeout;
+    fn join(
+        config: &TcpConfig,
+        listener: TcpListener,
+        pinned: Pinned,
+        deadline: Instant,
+    ) -> Result<Self, NetError> {
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
@@ -387,6 +393,7 @@ impl TcpNet {
 
 impl Drop for TcpNet {
     fn drop(&mut self) {
+        let leaving = names::Leaving::begin();
         if self.service.is_some() {
             self.deliver();
         }
@@ -398,6 +405,7 @@ impl Drop for TcpNet {
         if let Some(listening) = self.listening.take() {
             listening.end();
         }
+        drop(leaving);
         self.shared.links().for_each(|(_, mut link)| link.begin_close());
         // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
         // later. A peer closes its end once it has read everything.

@@ -42,6 +42,8 @@ const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2
 /// The number of refusals in a row after which a party counts as gone, and the pause between them.
 const REFUSALS: usize = 2;
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(100);
+/// The number of heartbeats that may be missing while a peer still counts as there.
+const ALIVE_BEATS: u32 = 4;
 /// The time-out of one attempt after its connection was made.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// The interval at which callers are looked at while some have not spoken.
@@ -273,10 +275,14 @@ impl Resumer {
             return self.refuse(talk, peer, Verdict::OtherNumbers);
         }
         if theirs.purpose != Purpose::Resume {
-            if theirs.nonce != self.nonces[peer] && self.is_away(peer) {
+            if self.is_alive(peer) {
+                return self.refuse(talk, peer, Verdict::Duplicate);
+            }
+            // Another process, or the next session: it calls again until this one has ended.
+            if theirs.nonce != self.nonces[peer] {
                 self.end(peer);
             }
-            return self.refuse(talk, peer, Verdict::Duplicate);
+            return Err(Broken::Stranger);
         }
         let connection = talk.channel().exported().ok_or(Broken::Stranger)?;
         let bytes = talk.hear_bytes()?;
@@ -314,6 +320,11 @@ impl Resumer {
 
     fn is_away(&self, peer: usize) -> bool {
         self.shared.link(peer).is_some_and(|link| link.is_away())
+    }
+
+    /// Returns whether the peer is certainly there: its process holds the other end of the link.
+    fn is_alive(&self, peer: usize) -> bool {
+        self.shared.link(peer).is_some_and(|link| link.is_alive(self.shared.heartbeat * ALIVE_BEATS))
     }
 
     fn end(&self, peer: usize) {
