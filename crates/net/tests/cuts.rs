@@ -345,7 +345,7 @@ fn a_party_may_be_in_the_next_session_first() {
 /// A party that leaves listens until its peers have everything; meanwhile, its next session waits for the port.
 #[test]
 fn the_next_session_waits_for_the_port() {
-    let mut mesh = Mesh::new(2, |config| config);
+    let mut mesh = Mesh::new(2, |config| TcpConfig { reconnect_timeout: Duration::from_secs(2), ..config });
     let proxy = mesh.proxies[1][0].clone();
     proxy.set(Weather::Down);
     proxy.cut();
@@ -354,8 +354,27 @@ fn the_next_session_waits_for_the_port() {
     let leaving = thread::spawn(move || drop(leaves));
     thread::sleep(Duration::from_millis(300));
     let mut next = mesh.configs[0].clone();
-    next.connect_timeout = Duration::from_secs(4);
+    next.connect_timeout = Duration::from_secs(6);
     let error = TcpNet::connect(&next).err().unwrap();
     assert!(matches!(error, NetError::ConnectTimeout { peer: 1, .. }), "{error}");
     leaving.join().unwrap();
+}
+
+/// The connection is lost, and comes back later than a silent peer is waited for.
+#[test]
+fn a_party_that_leaves_waits_for_a_lost_connection() {
+    for leaves in [0, 1] {
+        let mut mesh = Mesh::new(2, |config| config);
+        let proxy = mesh.proxies[1][0].clone();
+        let mut stays = mesh.nets.remove(1 - leaves);
+        let mut leaver = mesh.nets.remove(0);
+        proxy.set(Weather::Down);
+        proxy.cut();
+        leaver.send(1 - leaves, vec![7; 1000]).unwrap();
+        let leaving = thread::spawn(move || drop(leaver));
+        thread::sleep(Duration::from_millis(2500));
+        proxy.set(Weather::Fair);
+        assert_eq!(receive(&mut stays), (leaves, vec![7; 1000]));
+        leaving.join().unwrap();
+    }
 }

@@ -12,7 +12,7 @@ use super::channel::Channel;
 use super::claim::{Claim, ClaimKey, Exported};
 use super::frames::{Item, Signal, TooLarge};
 use super::incoming::Incoming;
-use super::resend::Resend;
+use super::resend::{KEPT_BYTES, Resend};
 use super::wire::{Got, Wire};
 use crate::{Frame, MAX_FRAME, NetError, Place};
 
@@ -39,6 +39,8 @@ pub(crate) struct Link {
     attempt: u64,
 
     incoming: Incoming,
+    /// Opened bytes that came with the handshake of this connection, until the inbox has room.
+    held: Vec<u8>,
     heard: Instant,
 
     resend: Resend,
@@ -101,6 +103,7 @@ impl Link {
             failure: None,
             attempt: 0,
             incoming: Incoming::default(),
+            held: from.opened,
             heard: now,
             resend: Resend::default(),
             plain: Vec::new(),
@@ -111,7 +114,7 @@ impl Link {
             sent_bytes: from.sent_bytes,
             received_bytes: from.received_bytes,
         };
-        link.deliver(&from.opened);
+        link.deliver();
         Ok(link)
     }
 
@@ -227,6 +230,10 @@ impl Link {
 
     /// Reads the socket once. Returns whether to go on.
     fn read_once(&mut self) -> bool {
+        if !self.held.is_empty() {
+            self.deliver();
+            return true;
+        }
         let Some(wire) = &mut self.wire else { return false };
         let (incoming, mut taken) = (&mut self.incoming, Ok(()));
         let got = wire.receive(&mut |piece| taken = taken.and(incoming.take(piece)));
@@ -259,8 +266,8 @@ impl Link {
     }
 
     /// Takes in opened bytes that came with the handshake, and those that are not opened yet.
-    fn deliver(&mut self, opened: &[u8]) {
-        let mut taken = self.incoming.take(opened);
+    fn deliver(&mut self) {
+        let mut taken = self.incoming.take(&std::mem::take(&mut self.held));
         let incoming = &mut self.incoming;
         let Some(wire) = &mut self.wire else { return };
         let rest = wire.open(&mut |piece| taken = taken.and(incoming.take(piece)));
@@ -310,7 +317,10 @@ impl Link {
         if self.resend.is_between_items() {
             self.add_signals();
         }
-        self.resend.take(&mut self.plain, SEAL_BYTES);
+        // While the inbox is full, acknowledgements are not read, since they come after frames: not to wait for them
+        // keeps two parties from waiting for each other for ever.
+        let limit = if self.incoming.is_full() { usize::MAX } else { KEPT_BYTES };
+        self.resend.take(&mut self.plain, SEAL_BYTES, limit);
         if self.asks && self.resend.queued() == 0 {
             Signal::Ask.write(&mut self.plain);
             self.asks = false;
@@ -346,7 +356,7 @@ impl Link {
         if self.patience.is_zero() {
             return self.fail(self.error(cause, Duration::ZERO));
         }
-        self.wire = None;
+        (self.wire, self.held) = (None, Vec::new());
         self.incoming.cutter.restart();
         (self.incoming.asked, self.beats) = (false, false);
         self.resend.lose();
@@ -377,7 +387,7 @@ impl Link {
     /// Begins an attempt of this party to continue the link. `None` if it is not away.
     pub(crate) fn claim(&mut self) -> Option<Claim> {
         self.away.as_ref()?;
-        self.attempt += 1;
+        self.attempt = self.attempt.checked_add(1)?;
         Some(Claim { attempt: self.attempt, received: self.incoming.cutter.received() })
     }
 
@@ -391,6 +401,11 @@ impl Link {
         self.lose(Cause::Cut);
         self.attempt = theirs.attempt;
         Some(Claim { attempt: theirs.attempt, received: self.incoming.cutter.received() })
+    }
+
+    /// Returns since when the link waits for a new connection, if it does.
+    pub(crate) fn away_since(&self) -> Option<Instant> {
+        self.away.as_ref().map(|away| away.since)
     }
 
     /// Returns the key of claims to this link.
@@ -421,7 +436,10 @@ impl Link {
         (self.wire, self.away) = (Some(wire), None);
         (self.incoming.unsaid, self.asks) = (0, self.leaves && !self.resend.is_delivered());
         self.restart_clocks();
-        self.deliver(&from.opened);
+        self.held = from.opened;
+        if !self.incoming.is_full() {
+            self.deliver();
+        }
         self.pump_out();
     }
 
@@ -434,7 +452,7 @@ impl Link {
     /// Closes the link for good; the inbox stays.
     pub(crate) fn fail(&mut self, error: NetError) {
         self.failure.get_or_insert(error);
-        (self.wire, self.away) = (None, None);
+        (self.wire, self.away, self.held) = (None, None, Vec::new());
         self.resend = Resend::default();
     }
 

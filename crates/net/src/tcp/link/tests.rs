@@ -32,6 +32,12 @@ impl Far {
 
 /// Returns a link of party 0 to party 1, and party 1's end.
 fn link(name: &str) -> (Link, Far) {
+    let (near, far) = ends(name);
+    (Link::new(1, Place::HERE, near).unwrap(), far)
+}
+
+/// Returns the ends of a connection of parties 0 and 1.
+fn ends(name: &str) -> (Established, Far) {
     let (parties, _) = loaded(name);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let far = StdStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -40,7 +46,7 @@ fn link(name: &str) -> (Link, Far) {
     let met = |stream, channel| Talk::begin(stream, channel, deadline, &never).unwrap().establish().unwrap();
     thread::scope(|scope| {
         let far = scope.spawn(|| met(far, parties[1].dial(0).unwrap()));
-        let near = Link::new(1, Place::HERE, met(near, parties[0].accept().unwrap())).unwrap();
+        let near = met(near, parties[0].accept().unwrap());
         let far = far.join().unwrap();
         far.stream.set_nonblocking(false).unwrap();
         far.stream.set_read_timeout(None).unwrap();
@@ -99,9 +105,8 @@ fn unsent_bytes_stay_queued_and_counted() {
     assert!(sealed.contains(&(link.queued() as u64 + link.sent_bytes() - before)));
     let reader = thread::spawn(move || {
         let (mut cutter, mut frames) = (Cutter::default(), 0);
-        let mut count = |arrived| {
-            frames += usize::from(matches!(arrived, Arrived::Item(item) if item.body().len() == MAX_FRAME))
-        };
+        let mut count =
+            |arrived| frames += usize::from(matches!(arrived, Arrived::Item(item) if item.body().len() == MAX_FRAME));
         while far.hear(&mut |piece| cutter.cut(piece, &mut count).unwrap()) {}
         frames
     });
@@ -111,4 +116,43 @@ fn unsent_bytes_stay_queued_and_counted() {
     assert!(sealed.contains(&(link.sent_bytes() - before)));
     link.begin_close();
     assert_eq!(reader.join().unwrap(), frames);
+}
+
+#[test]
+fn what_comes_with_a_new_connection_waits_for_room() {
+    let (mut first, _far) = link("held");
+    let (next, mut far) = ends("held-next");
+    first.be_patient(Duration::from_secs(60));
+    first.incoming.inbox_bytes = INBOX_BYTES;
+    first.lose(Cause::Cut);
+    let claim = first.claim().unwrap();
+    let opened = [&Item::Frame(vec![7; 100]).header()[..], &[7; 100]].concat();
+    first.resume(Established { opened, ..next }, Claim { received: 0, ..claim }, |_| Ok(()));
+    far.say(&[1, 0, 0, 0, 8]).unwrap();
+    (0..20).for_each(|_| first.pump_in());
+    assert_eq!((first.incoming.inbox.len(), first.incoming.cutter.received()), (0, 0));
+    first.incoming.inbox_bytes = 0;
+    pump_until(&mut first, |link| link.incoming.inbox.len() == 2);
+    assert_eq!([first.pop(), first.pop()], [Some(vec![7; 100]), Some(vec![8])]);
+}
+
+/// The peer's acknowledgements come after frames that are not read.
+#[test]
+fn a_full_inbox_does_not_hold_up_what_is_sent() {
+    let (mut link, mut far) = link("kept");
+    let reader = thread::spawn(move || while far.hear(&mut |_| {}) {});
+    let frames = 2 * KEPT_BYTES / MAX_FRAME;
+    (0..frames).for_each(|_| link.push(Item::Frame(vec![5; MAX_FRAME])));
+    let mut sends_all = |full: usize, wait: u64| {
+        link.incoming.inbox_bytes = full;
+        let end = Instant::now() + Duration::from_secs(wait);
+        while link.queued() > 0 && Instant::now() < end {
+            link.pump_out();
+        }
+        link.queued() == 0
+    };
+    assert!(!sends_all(0, 2), "the peer has acknowledged nothing");
+    assert!(sends_all(INBOX_BYTES, 30));
+    link.hang_up();
+    reader.join().unwrap();
 }
