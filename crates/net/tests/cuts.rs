@@ -355,8 +355,9 @@ fn the_next_session_waits_for_the_port() {
     thread::sleep(Duration::from_millis(300));
     let mut next = mesh.configs[0].clone();
     next.connect_timeout = Duration::from_secs(6);
+    let start = Instant::now();
     let error = TcpNet::connect(&next).err().unwrap();
-    assert!(matches!(error, NetError::ConnectTimeout { peer: 1, .. }), "{error}");
+    assert!(matches!(error, NetError::ConnectTimeout { peer: 1, .. }), "{error} after {:?}", start.elapsed());
     leaving.join().unwrap();
 }
 

@@ -368,7 +368,7 @@ impl Link {
         self.away.is_some()
     }
 
-    /// Returns whether the peer's process certainly holds the other end: something arrived within this time, and nothing
+    /// Returns whether the peer's process surely holds the other end: something arrived within this time, and nothing
     /// that it may have sent, such as its goodbye, is left unread.
     pub(crate) fn is_alive(&self, silence: Duration) -> bool {
         self.wire.is_some() && !self.leaves && !self.incoming.is_full() && self.heard_within(silence)

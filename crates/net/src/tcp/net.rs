@@ -51,8 +51,8 @@ impl TcpNet {
     /// that cannot be reached (behind a router) takes the highest number.
     ///
     /// # Errors
-    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`]. While a session
-    ///   of this process leaves, its port is waited for, within `connect_timeout`.
+    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent.
+    /// - [`NetError::PortInUse`]; while a session of this process leaves, the port is waited for.
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
     ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.

@@ -12,7 +12,7 @@
 //! attempt has a number. The called party continues the newest attempt only: it states its position after it has given
 //! up all earlier connections, so no byte arrives twice.
 //!
-//! A party is gone, so that its link fails at once, if its port refuses connections or if another process has its
+//! A party is gone, so that its link fails, if its port refuses connections for a second or if another process has its
 //! certificate. The called party finds this out by connecting to the caller's address, without a word; it believes a
 //! refusal only if the address could be reached while the link was connected.
 
@@ -394,7 +394,7 @@ impl Resumer {
         self.shared.link(peer)?.away_since()
     }
 
-    /// Returns whether the peer is certainly there: its process holds the other end of the link.
+    /// Returns whether the peer is surely there: its process holds the other end of the link.
     fn is_alive(&self, peer: usize) -> bool {
         self.shared.link(peer).is_some_and(|link| link.is_alive(self.shared.heartbeat * ALIVE_BEATS))
     }
