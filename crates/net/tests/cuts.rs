@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -353,12 +354,16 @@ fn the_next_session_waits_for_the_port() {
     leaves.send(1, vec![1]).unwrap();
     let leaving = thread::spawn(move || drop(leaves));
     thread::sleep(Duration::from_millis(300));
-    let mut next = mesh.configs[0].clone();
-    next.connect_timeout = Duration::from_secs(6);
+    let stop = Arc::new(AtomicBool::new(false));
+    let next = TcpConfig { stop: Some(Arc::clone(&stop)), ..mesh.configs[0].clone() };
     let start = Instant::now();
-    let error = TcpNet::connect(&next).err().unwrap();
-    assert!(matches!(error, NetError::ConnectTimeout { peer: 1, .. }), "{error} after {:?}", start.elapsed());
+    let connecting = thread::spawn(move || TcpNet::connect(&next).map(drop));
     leaving.join().unwrap();
+    let left = start.elapsed();
+    thread::sleep(Duration::from_millis(500)); // it has the port, and waits for the other party
+    stop.store(true, Ordering::Relaxed);
+    let result = connecting.join().unwrap();
+    assert!(matches!(result, Err(NetError::Interrupted)), "{result:?}, after the other one left in {left:?}");
 }
 
 /// The connection is lost, and comes back later than a silent peer is waited for.
