@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -314,4 +315,72 @@ fn a_link_whose_parties_only_wait_comes_back() {
         mesh.nets.push(waiting);
     }
     assert!(proxy.cuts() == 5 && proxy.connections() >= 6, "{} cuts", proxy.cuts());
+}
+
+/// The next session begins while the other party is still in the one before: its port answers until it has left.
+#[test]
+fn a_party_may_be_in_the_next_session_first() {
+    let keys = Keys::new(2);
+    let addresses = addresses(&listeners(2));
+    let configs = [0, 1].map(|me| config(me, keys.path(), &addresses));
+    let both = |wait: Duration, olds: [Option<TcpNet>; 2]| -> Vec<TcpNet> {
+        thread::scope(|scope| {
+            let start = |(config, old): (TcpConfig, Option<TcpNet>)| {
+                scope.spawn(move || {
+                    thread::sleep(if config.me == 0 { wait } else { Duration::ZERO });
+                    drop(old);
+                    TcpNet::connect(&config).unwrap()
+                })
+            };
+            let joins: Vec<_> = configs.clone().into_iter().zip(olds).map(start).collect();
+            joins.into_iter().map(|join| join.join().unwrap()).collect()
+        })
+    };
+    let mut nets = both(Duration::ZERO, [None, None]);
+    let second = nets.pop();
+    nets = both(Duration::from_millis(1500), [nets.pop(), second]);
+    nets[1].send(0, vec![3]).unwrap();
+    assert_eq!(receive(&mut nets[0]), (1, vec![3]));
+}
+
+/// A party that leaves listens until its peers have everything; meanwhile, its next session waits for the port.
+#[test]
+fn the_next_session_waits_for_the_port() {
+    let mut mesh = Mesh::new(2, |config| TcpConfig { reconnect_timeout: Duration::from_secs(2), ..config });
+    let proxy = mesh.proxies[1][0].clone();
+    proxy.set(Weather::Down);
+    proxy.cut();
+    let (_stays, mut leaves) = (mesh.nets.pop().unwrap(), mesh.nets.pop().unwrap());
+    leaves.send(1, vec![1]).unwrap();
+    let leaving = thread::spawn(move || drop(leaves));
+    thread::sleep(Duration::from_millis(300));
+    let stop = Arc::new(AtomicBool::new(false));
+    let next = TcpConfig { stop: Some(Arc::clone(&stop)), ..mesh.configs[0].clone() };
+    let start = Instant::now();
+    let connecting = thread::spawn(move || TcpNet::connect(&next).map(drop));
+    leaving.join().unwrap();
+    let left = start.elapsed();
+    thread::sleep(Duration::from_millis(500)); // it has the port, and waits for the other party
+    stop.store(true, Ordering::Relaxed);
+    let result = connecting.join().unwrap();
+    assert!(matches!(result, Err(NetError::Interrupted)), "{result:?}, after the other one left in {left:?}");
+}
+
+/// The connection is lost, and comes back later than a silent peer is waited for.
+#[test]
+fn a_party_that_leaves_waits_for_a_lost_connection() {
+    for leaves in [0, 1] {
+        let mut mesh = Mesh::new(2, |config| config);
+        let proxy = mesh.proxies[1][0].clone();
+        let mut stays = mesh.nets.remove(1 - leaves);
+        let mut leaver = mesh.nets.remove(0);
+        proxy.set(Weather::Down);
+        proxy.cut();
+        leaver.send(1 - leaves, vec![7; 1000]).unwrap();
+        let leaving = thread::spawn(move || drop(leaver));
+        thread::sleep(Duration::from_millis(2500));
+        proxy.set(Weather::Fair);
+        assert_eq!(receive(&mut stays), (leaves, vec![7; 1000]));
+        leaving.join().unwrap();
+    }
 }

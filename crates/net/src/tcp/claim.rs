@@ -5,7 +5,7 @@
 //! that hold the link: the key comes from the exporter of the first connection (RFC 8446, section 7.5), and each MAC
 //! covers the exporter of the new connection, so that it is worth nothing on another connection.
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes of a claim.
 pub(crate) const CLAIM_BYTES: usize = 16 + blake3::OUT_LEN;
@@ -73,7 +73,10 @@ impl ClaimKey {
             Side::Called => b"called  ",
         };
         // All parts have fixed lengths.
-        blake3::Hasher::new_keyed(&self.0).update(label).update(&connection[..]).update(numbers).finalize()
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        let mac = hasher.update(label).update(&connection[..]).update(numbers).finalize();
+        hasher.zeroize(); // it holds the key
+        mac
     }
 }
 

@@ -145,6 +145,11 @@ impl<'a> Talk<'a> {
         Ok(bytes)
     }
 
+    /// Returns whether the other side has sent nothing beyond what was heard.
+    pub(crate) fn has_heard_all(&self) -> bool {
+        self.plain.is_empty()
+    }
+
     /// Ends the handshake: from now on no thread waits for this socket.
     pub(crate) fn establish(self) -> Result<Established, Broken> {
         self.stream.set_nonblocking(true).map_err(|_| Broken::Closed)?;

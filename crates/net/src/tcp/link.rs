@@ -12,7 +12,7 @@ use super::channel::Channel;
 use super::claim::{Claim, ClaimKey, Exported};
 use super::frames::{Item, Signal, TooLarge};
 use super::incoming::Incoming;
-use super::resend::Resend;
+use super::resend::{KEPT_BYTES, Resend};
 use super::wire::{Got, Wire};
 use crate::{Frame, MAX_FRAME, NetError, Place};
 
@@ -39,6 +39,8 @@ pub(crate) struct Link {
     attempt: u64,
 
     incoming: Incoming,
+    /// Opened bytes that came with the handshake of this connection, until the inbox has room.
+    held: Vec<u8>,
     heard: Instant,
 
     resend: Resend,
@@ -101,6 +103,7 @@ impl Link {
             failure: None,
             attempt: 0,
             incoming: Incoming::default(),
+            held: from.opened,
             heard: now,
             resend: Resend::default(),
             plain: Vec::new(),
@@ -111,7 +114,7 @@ impl Link {
             sent_bytes: from.sent_bytes,
             received_bytes: from.received_bytes,
         };
-        link.deliver(&from.opened);
+        link.deliver();
         Ok(link)
     }
 
@@ -227,6 +230,10 @@ impl Link {
 
     /// Reads the socket once. Returns whether to go on.
     fn read_once(&mut self) -> bool {
+        if !self.held.is_empty() {
+            self.deliver();
+            return true;
+        }
         let Some(wire) = &mut self.wire else { return false };
         let (incoming, mut taken) = (&mut self.incoming, Ok(()));
         let got = wire.receive(&mut |piece| taken = taken.and(incoming.take(piece)));
@@ -259,8 +266,8 @@ impl Link {
     }
 
     /// Takes in opened bytes that came with the handshake, and those that are not opened yet.
-    fn deliver(&mut self, opened: &[u8]) {
-        let mut taken = self.incoming.take(opened);
+    fn deliver(&mut self) {
+        let mut taken = self.incoming.take(&std::mem::take(&mut self.held));
         let incoming = &mut self.incoming;
         let Some(wire) = &mut self.wire else { return };
         let rest = wire.open(&mut |piece| taken = taken.and(incoming.take(piece)));
@@ -310,7 +317,10 @@ impl Link {
         if self.resend.is_between_items() {
             self.add_signals();
         }
-        self.resend.take(&mut self.plain, SEAL_BYTES);
+        // While the inbox is full, acknowledgements are not read, since they come after frames: not to wait for them
+        // keeps two parties from waiting for each other for ever.
+        let limit = if self.incoming.is_full() { usize::MAX } else { KEPT_BYTES };
+        self.resend.take(&mut self.plain, SEAL_BYTES, limit);
         if self.asks && self.resend.queued() == 0 {
             Signal::Ask.write(&mut self.plain);
             self.asks = false;
@@ -346,7 +356,7 @@ impl Link {
         if self.patience.is_zero() {
             return self.fail(self.error(cause, Duration::ZERO));
         }
-        self.wire = None;
+        (self.wire, self.held) = (None, Vec::new());
         self.incoming.cutter.restart();
         (self.incoming.asked, self.beats) = (false, false);
         self.resend.lose();
@@ -356,6 +366,12 @@ impl Link {
     /// Returns whether the link waits for a new connection.
     pub(crate) fn is_away(&self) -> bool {
         self.away.is_some()
+    }
+
+    /// Returns whether the peer's process surely holds the other end: something arrived within this time, and nothing
+    /// that it may have sent, such as its goodbye, is left unread.
+    pub(crate) fn is_alive(&self, silence: Duration) -> bool {
+        self.wire.is_some() && !self.leaves && !self.incoming.is_full() && self.heard_within(silence)
     }
 
     /// Returns whether no thread looks after the link, though its connection was lost.
@@ -371,7 +387,7 @@ impl Link {
     /// Begins an attempt of this party to continue the link. `None` if it is not away.
     pub(crate) fn claim(&mut self) -> Option<Claim> {
         self.away.as_ref()?;
-        self.attempt += 1;
+        self.attempt = self.attempt.checked_add(1)?;
         Some(Claim { attempt: self.attempt, received: self.incoming.cutter.received() })
     }
 
@@ -385,6 +401,11 @@ impl Link {
         self.lose(Cause::Cut);
         self.attempt = theirs.attempt;
         Some(Claim { attempt: theirs.attempt, received: self.incoming.cutter.received() })
+    }
+
+    /// Returns since when the link waits for a new connection, if it does.
+    pub(crate) fn away_since(&self) -> Option<Instant> {
+        self.away.as_ref().map(|away| away.since)
     }
 
     /// Returns the key of claims to this link.
@@ -415,7 +436,10 @@ impl Link {
         (self.wire, self.away) = (Some(wire), None);
         (self.incoming.unsaid, self.asks) = (0, self.leaves && !self.resend.is_delivered());
         self.restart_clocks();
-        self.deliver(&from.opened);
+        self.held = from.opened;
+        if !self.incoming.is_full() {
+            self.deliver();
+        }
         self.pump_out();
     }
 
@@ -428,7 +452,7 @@ impl Link {
     /// Closes the link for good; the inbox stays.
     pub(crate) fn fail(&mut self, error: NetError) {
         self.failure.get_or_insert(error);
-        (self.wire, self.away) = (None, None);
+        (self.wire, self.away, self.held) = (None, None, Vec::new());
         self.resend = Resend::default();
     }
 
@@ -476,117 +500,4 @@ impl Link {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream as StdStream};
-    use std::sync::atomic::AtomicBool;
-    use std::thread;
-
-    use super::super::frames::{Arrived, Cutter, HEADER};
-    use super::super::handshake::Talk;
-    use super::super::incoming::INBOX_BYTES;
-    use super::super::pinned::tests::loaded;
-    use super::super::resend::ITEM_COST;
-    use super::*;
-
-    /// The other end of a link, which sends whatever a test wants it to.
-    struct Far(Established);
-
-    impl Far {
-        fn say(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-            let mut sealed = Vec::new();
-            self.0.channel.seal(bytes, &mut sealed).unwrap();
-            self.0.stream.write_all(&sealed)
-        }
-
-        /// Hands what arrives to `heard`; false at the end.
-        fn hear(&mut self, heard: &mut dyn FnMut(&[u8])) -> bool {
-            let bytes = self.0.stream.read(self.0.channel.room()).unwrap();
-            self.0.channel.filled(bytes);
-            bytes > 0 && !self.0.channel.open(heard, &mut Vec::new()).unwrap()
-        }
-    }
-
-    /// Returns a link of party 0 to party 1, and party 1's end.
-    fn link(name: &str) -> (Link, Far) {
-        let (parties, _) = loaded(name);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let far = StdStream::connect(listener.local_addr().unwrap()).unwrap();
-        let near = listener.accept().unwrap().0;
-        let (never, deadline) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(60));
-        let met = |stream, channel| Talk::begin(stream, channel, deadline, &never).unwrap().establish().unwrap();
-        thread::scope(|scope| {
-            let far = scope.spawn(|| met(far, parties[1].dial(0).unwrap()));
-            let near = Link::new(1, Place::HERE, met(near, parties[0].accept().unwrap())).unwrap();
-            let far = far.join().unwrap();
-            far.stream.set_nonblocking(false).unwrap();
-            far.stream.set_read_timeout(None).unwrap();
-            (near, Far(far))
-        })
-    }
-
-    fn pump_until(link: &mut Link, done: impl Fn(&Link) -> bool) {
-        let end = Instant::now() + Duration::from_secs(10);
-        while !done(link) {
-            assert!(Instant::now() < end, "in time");
-            link.pump_in();
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    #[test]
-    fn an_oversized_header_ends_the_link_after_the_frames_before_it() {
-        let (mut link, mut far) = link("oversized");
-        far.say(&[3, 0, 0, 0, 7, 8, 9]).unwrap();
-        far.say(&(MAX_FRAME as u32 + 1).to_le_bytes()).unwrap();
-        far.say(&[0; 100]).unwrap();
-        pump_until(&mut link, |link| link.failure().is_some());
-        let bytes = MAX_FRAME + 1;
-        let told = link.failure();
-        assert!(matches!(told, Some(NetError::FrameTooLarge { peer: 1, bytes: b, limit: MAX_FRAME }) if *b == bytes));
-        assert_eq!(link.pop(), Some(vec![7, 8, 9]));
-        assert_eq!(link.pop(), None);
-    }
-
-    #[test]
-    fn a_flood_of_empty_frames_is_held_back() {
-        let (mut link, mut far) = link("flood");
-        far.0.stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
-        thread::spawn(move || {
-            while far.say(&[0; 64 << 10]).is_ok() {}
-            thread::sleep(Duration::from_secs(5));
-        });
-        pump_until(&mut link, |link| link.incoming.is_full());
-        link.pump_in();
-        let most = INBOX_BYTES / ITEM_COST + READS * (256 << 10) / HEADER;
-        assert!(link.incoming.inbox.len() <= most && !link.wants_read());
-        assert!(link.due_at(Duration::ZERO).is_none(), "who does not listen cannot call the other silent");
-        while link.pop().is_some() {}
-        assert!(link.incoming.inbox_bytes == 0 && link.wants_read());
-    }
-
-    #[test]
-    fn unsent_bytes_stay_queued_and_counted() {
-        let (mut link, mut far) = link("queued");
-        let (frames, before) = (32, link.sent_bytes());
-        (0..frames).for_each(|_| link.push(Item::Frame(vec![5; MAX_FRAME])));
-        assert!(link.queued() > 0);
-        let plain = frames * (HEADER + MAX_FRAME);
-        let sealed = plain as u64..(plain + plain / 100) as u64;
-        assert!(sealed.contains(&(link.queued() as u64 + link.sent_bytes() - before)));
-        let reader = thread::spawn(move || {
-            let (mut cutter, mut frames) = (Cutter::default(), 0);
-            let mut count = |arrived| {
-                frames += usize::from(matches!(arrived, Arrived::Item(item) if item.body().len() == MAX_FRAME))
-            };
-            while far.hear(&mut |piece| cutter.cut(piece, &mut count).unwrap()) {}
-            frames
-        });
-        while link.queued() > 0 {
-            link.pump_out();
-        }
-        assert!(sealed.contains(&(link.sent_bytes() - before)));
-        link.begin_close();
-        assert_eq!(reader.join().unwrap(), frames);
-    }
-}
+mod tests;

@@ -83,6 +83,7 @@ pub struct TcpConfig {
     /// it computes.
     pub peer_timeout: Duration,
     /// The time to try for a new connection after one was lost, before the peer counts as lost; zero: none is tried.
+    /// It should exceed `peer_timeout`, since one end may notice a loss that much later than the other.
     pub reconnect_timeout: Duration,
     /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,

@@ -1,11 +1,11 @@
 //! The addresses of parties: from a configured name to addresses, and to one TCP connection.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::TcpConfig;
 use crate::{Attempt, ConfigProblem, NetError};
@@ -15,12 +15,33 @@ const TICK: Duration = Duration::from_millis(5);
 /// The time-out of one TCP connection.
 const DIAL: Duration = Duration::from_secs(1);
 
-/// Opens the port on which the peers call.
+/// The number of sessions of this process that are leaving, and still listen: peers may have to call once more to get
+/// their last frames.
+static LEAVING: AtomicUsize = AtomicUsize::new(0);
+
+/// A session that is leaving, until its port is free.
+pub(crate) struct Leaving(());
+
+impl Leaving {
+    pub(crate) fn begin() -> Leaving {
+        LEAVING.fetch_add(1, Ordering::Relaxed);
+        Leaving(())
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        LEAVING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Opens the port on which the peers call. If it is taken while a session of this process leaves, it waits for the
+/// port until `deadline`.
 ///
 /// # Errors
 /// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
 /// a name that does not resolve; [`NetError::Io`].
-pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
+pub(crate) fn listen(config: &TcpConfig, deadline: Instant) -> Result<TcpListener, NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
     let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
     let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
@@ -28,7 +49,17 @@ pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
         false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
         false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
     })?;
+    let mut leaving = LEAVING.load(Ordering::Relaxed) > 0;
     let mut bound = TcpListener::bind(&resolved[..]);
+    while leaving && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrInUse) {
+        thread::sleep(TICK);
+        if stopped() {
+            return Err(NetError::Interrupted);
+        }
+        // A last attempt follows the end of the other session.
+        leaving = LEAVING.load(Ordering::Relaxed) > 0 && Instant::now() < deadline;
+        bound = TcpListener::bind(&resolved[..]);
+    }
     if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
         // Peers use an address that belongs to a router in front of this machine.
         let port = resolved[0].port();
@@ -43,17 +74,27 @@ pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
 /// Makes one TCP connection to `address`, trying each address of its name.
 ///
 /// # Errors
-/// The last failure.
+/// The last failure. A refused connection only if every address refused: no other address may lead to the party.
 pub(crate) fn call(address: &str, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Attempt> {
     let addresses = resolve(address, stopped).ok_or(Attempt::Unresolved)?;
-    let mut last = ErrorKind::NotFound;
-    for address in addresses.into_iter().take_while(|_| !stopped()) {
-        match TcpStream::connect_timeout(&address, DIAL) {
+    let addresses = addresses.into_iter().take_while(|_| !stopped());
+    first(addresses, |address| TcpStream::connect_timeout(&address, DIAL)).map_err(Attempt::Dial)
+}
+
+/// Returns the first connection that is made; or the last failure, a refusal only if there is no other.
+fn first<T>(
+    addresses: impl Iterator<Item = SocketAddr>,
+    connect: impl Fn(SocketAddr) -> io::Result<T>,
+) -> Result<T, ErrorKind> {
+    let mut last = None;
+    for address in addresses {
+        match connect(address) {
             Ok(stream) => return Ok(stream),
-            Err(error) => last = error.kind(),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => last = last.or(Some(error.kind())),
+            Err(error) => last = Some(error.kind()),
         }
     }
-    Err(Attempt::Dial(last))
+    Err(last.unwrap_or(ErrorKind::NotFound))
 }
 
 /// Returns an address that is written in numbers.
@@ -105,6 +146,23 @@ mod tests {
         assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
         assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
         assert_eq!(resolve("no port", &never), None);
+    }
+
+    #[test]
+    fn a_party_refuses_if_all_its_addresses_do() {
+        use ErrorKind::{ConnectionRefused as Refused, TimedOut};
+        let told = |answers: &[Option<ErrorKind>]| {
+            let address = |port| SocketAddr::from(([127, 0, 0, 1], port as u16));
+            let connect = |address: SocketAddr| match answers[usize::from(address.port())] {
+                Some(kind) => Err(kind.into()),
+                None => Ok(()),
+            };
+            first((0..answers.len()).map(address), connect).err()
+        };
+        assert_eq!(told(&[Some(Refused), Some(Refused)]), Some(Refused));
+        assert_eq!(told(&[Some(TimedOut), Some(Refused)]), Some(TimedOut));
+        assert_eq!(told(&[Some(Refused), Some(TimedOut)]), Some(TimedOut));
+        assert_eq!(told(&[Some(Refused), None]), None);
     }
 
     #[test]

@@ -25,7 +25,8 @@ const WAKE: Token = Token(usize::MAX);
 /// The time for which dropping waits for a silent peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
 /// The time for which dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for
-/// it may still lie in the system's buffers, which are discarded when the process ends.
+/// it may still lie in the system's buffers, which are discarded when the process ends. Everything that dropping waits
+/// for ends within this time, also a lost connection that is being replaced.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.
@@ -50,7 +51,8 @@ impl TcpNet {
     /// that cannot be reached (behind a router) takes the highest number.
     ///
     /// # Errors
-    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`].
+    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent.
+    /// - [`NetError::PortInUse`]; while a session of this process leaves, the port is waited for.
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
     ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.
@@ -60,8 +62,9 @@ impl TcpNet {
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        let listener = names::listen(config)?;
-        Self::join(config, listener, pinned)
+        let deadline = Instant::now() + config.connect_timeout;
+        let listener = names::listen(config, deadline)?;
+        Self::join(config, listener, pinned, deadline)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -72,11 +75,10 @@ impl TcpNet {
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        Self::join(config, listener, pinned)
+        Self::join(config, listener, pinned, Instant::now() + config.connect_timeout)
     }
 
-    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned) -> Result<Self, NetError> {
-        let deadline = Instant::now() + config.connect_timeout;
+    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned, deadline: Instant) -> Result<Self, NetError> {
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
@@ -359,9 +361,11 @@ impl Net for TcpNet {
 impl TcpNet {
     /// Waits, within limits, until every peer has acknowledged everything: the connections may still end without a
     /// goodbye, and then a peer could not get what it lacks.
-    fn deliver(&self) {
+    fn deliver(&self, end: Instant) {
         self.shared.links().for_each(|(_, mut link)| link.leave());
-        self.linger(|link| {
+        self.linger(end, |link| {
+            // Nobody takes these out any more, and acknowledgements may come after them.
+            while link.pop().is_some() {}
             link.pump_in();
             link.pump_out();
             link.check_clocks(self.shared.peer_timeout);
@@ -369,11 +373,12 @@ impl TcpNet {
         });
     }
 
-    /// Waits until every link is done, or its peer has been silent for some time.
-    fn linger(&self, done: impl Fn(&mut Link) -> bool) {
+    /// Waits until every link is done, or its peer has been silent for some time on a connection that is there; until
+    /// `end` at most.
+    fn linger(&self, end: Instant, done: impl Fn(&mut Link) -> bool) {
         let (begun, silence) = (Instant::now(), LINGER.max(self.shared.heartbeat * 3));
-        while begun.elapsed() < SLOW_LINGER && !self.interrupt.is_raised() {
-            let patience = |link: &Link| begun.elapsed() < LINGER || link.heard_within(silence);
+        while Instant::now() < end && !self.interrupt.is_raised() {
+            let patience = |link: &Link| begun.elapsed() < LINGER || link.is_away() || link.heard_within(silence);
             // Every link moves on, also after one that is not done.
             let waits =
                 self.shared.links().filter_map(|(_, mut link)| (!done(&mut link) && patience(&link)).then_some(()));
@@ -387,8 +392,10 @@ impl TcpNet {
 
 impl Drop for TcpNet {
     fn drop(&mut self) {
+        let leaving = names::Leaving::begin();
+        let end = Instant::now() + SLOW_LINGER;
         if self.service.is_some() {
-            self.deliver();
+            self.deliver(end);
         }
         self.shared.stop();
         if let Some(service) = self.service.take() {
@@ -398,10 +405,11 @@ impl Drop for TcpNet {
         if let Some(listening) = self.listening.take() {
             listening.end();
         }
+        drop(leaving);
         self.shared.links().for_each(|(_, mut link)| link.begin_close());
         // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
         // later. A peer closes its end once it has read everything.
-        self.linger(Link::drained);
+        self.linger(end, Link::drained);
         self.shared.links().for_each(|(_, mut link)| link.hang_up());
     }
 }

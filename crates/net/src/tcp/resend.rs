@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use super::frames::{HEADER, Item};
 
-/// The memory of kept items from which nothing more is taken until the peer acknowledges some: a round trip of 100 ms
-/// at 2.5 Gbit/s.
+/// The memory of kept items from which nothing more is taken until the peer acknowledges some, if its acknowledgements
+/// are read: a round trip of 100 ms at 2.5 Gbit/s.
 pub(crate) const KEPT_BYTES: usize = 32 << 20;
 /// About the memory of an item besides its bytes, so that a flood of empty frames is bounded, too.
 pub(crate) const ITEM_COST: usize = 64;
@@ -71,10 +71,10 @@ impl Resend {
         self.most = self.most.max(self.taken());
     }
 
-    /// Appends the next bytes to `out` until it has `most` bytes, nothing is queued, or the memory of kept items is
-    /// used up.
-    pub(crate) fn take(&mut self, out: &mut Vec<u8>, most: usize) {
-        while out.len() < most && (self.next_at > 0 || self.kept < KEPT_BYTES) && self.next < self.items.len() {
+    /// Appends the next bytes to `out` until it has `most` bytes, nothing is queued, or the memory of kept items has
+    /// reached `limit`.
+    pub(crate) fn take(&mut self, out: &mut Vec<u8>, most: usize, limit: usize) {
+        while out.len() < most && (self.next_at > 0 || self.kept < limit) && self.next < self.items.len() {
             self.take_one(out, most);
         }
         self.most = self.most.max(self.taken());
@@ -215,7 +215,7 @@ mod tests {
                         Event::Take(most) => {
                             let mut out = Vec::new();
                             resend.finish(&mut out, *most);
-                            resend.take(&mut out, *most);
+                            resend.take(&mut out, *most, KEPT_BYTES);
                             assert!(out.len() < most + HEADER + 1);
                             under_way.extend_from_slice(&out);
                         }
@@ -260,12 +260,12 @@ mod tests {
             let frames = 2 * KEPT_BYTES / (length + ITEM_COST);
             (0..frames).for_each(|_| resend.push(Item::Frame(vec![1; length])));
             let mut out = Vec::new();
-            (0..10).for_each(|_| resend.take(&mut out, usize::MAX));
+            (0..10).for_each(|_| resend.take(&mut out, usize::MAX, KEPT_BYTES));
             let most = KEPT_BYTES / (length + ITEM_COST) + 1;
             assert!(resend.next <= most && resend.kept < KEPT_BYTES + MAX_FRAME + ITEM_COST, "{length}");
             let before = out.len();
             resend.acknowledge(before as u64 / 2).unwrap();
-            resend.take(&mut out, usize::MAX);
+            resend.take(&mut out, usize::MAX, KEPT_BYTES);
             assert!(out.len() > before + before / 3, "{length}");
         }
     }
@@ -276,7 +276,7 @@ mod tests {
         (0..3).for_each(|_| resend.push(Item::Frame(vec![7; 100])));
         assert_eq!(resend.acknowledge(1), Err(Impossible), "nothing was sent");
         let mut out = Vec::new();
-        resend.take(&mut out, 150);
+        resend.take(&mut out, 150, KEPT_BYTES);
         assert_eq!(out.len(), 150);
         assert_eq!(resend.acknowledge(151), Err(Impossible));
         resend.acknowledge(120).unwrap();

@@ -12,14 +12,14 @@
 //! attempt has a number. The called party continues the newest attempt only: it states its position after it has given
 //! up all earlier connections, so no byte arrives twice.
 //!
-//! A party is gone, so that its link fails at once, if its port refuses connections or if another process has its
+//! A party is gone, so that its link fails, if its port refuses connections for a second or if another process has its
 //! certificate. The called party finds this out by connecting to the caller's address, without a word; it believes a
 //! refusal only if the address could be reached while the link was connected.
 
 use std::io::ErrorKind;
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -39,13 +39,16 @@ use crate::{Attempt, NetError};
 
 /// The first and the longest pause between two attempts. The longest one is short, since attempts may be cut, too.
 const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
-/// The number of refusals in a row after which a party counts as gone, and the pause between them.
-const REFUSALS: usize = 2;
-const BETWEEN_REFUSALS: Duration = Duration::from_millis(100);
+/// The time after which a party counts as gone if its port refuses all connections.
+const REFUSED: Duration = Duration::from_secs(1);
+/// The number of heartbeats that may be missing while a peer still counts as there.
+const ALIVE_BEATS: u32 = 4;
 /// The time-out of one attempt after its connection was made.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// The interval at which callers are looked at while some have not spoken.
+/// The interval at which a pause looks whether it should end.
 const TICK: Duration = Duration::from_millis(2);
+/// The interval at which callers are looked at while some have not spoken: strangers must not cost a run time.
+const LISTEN: Duration = Duration::from_millis(20);
 
 const CALLS: Token = Token(0);
 const STOP: Token = Token(1);
@@ -60,6 +63,50 @@ pub(crate) struct Resumer {
     /// Whether each party's address could be reached while the links were connected.
     reached: Vec<AtomicBool>,
     handshakes: Handshakes,
+    /// The handshake of each party that has shown its certificate.
+    talking: Vec<Mutex<Option<(u64, TcpStream)>>>,
+    /// Whether a thread looks after each link.
+    tending: Vec<AtomicBool>,
+}
+
+/// The only handshake of a party that has shown its certificate: a newer one ends an older one, so that one party
+/// cannot use up threads and sockets.
+struct OnlyTalk<'a>(&'a Mutex<Option<(u64, TcpStream)>>, u64);
+
+impl<'a> OnlyTalk<'a> {
+    fn begin(talking: &'a Mutex<Option<(u64, TcpStream)>>, number: u64, stream: &TcpStream) -> Self {
+        let mut held = talking.lock().unwrap_or_else(PoisonError::into_inner);
+        let newer = stream.try_clone().ok().map(|stream| (number, stream));
+        if let Some((_, older)) = std::mem::replace(&mut *held, newer) {
+            // Its thread reads the end of the connection and ends.
+            let _ = older.shutdown(Shutdown::Both);
+        }
+        OnlyTalk(talking, number)
+    }
+}
+
+impl Drop for OnlyTalk<'_> {
+    fn drop(&mut self) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.take_if(|(number, _)| *number == self.1);
+    }
+}
+
+/// The refused connections in a row, after which a party is gone.
+#[derive(Default)]
+struct Refusals {
+    since: Option<Instant>,
+}
+
+impl Refusals {
+    /// Notes whether a connection was refused. Returns whether the party is gone.
+    fn note(&mut self, refused: bool, now: Instant) -> bool {
+        if !refused {
+            self.since = None;
+            return false;
+        }
+        now.duration_since(*self.since.get_or_insert(now)) >= REFUSED
+    }
 }
 
 /// The thread that listens for peers, and what ends its wait.
@@ -105,43 +152,55 @@ impl Resumer {
         shared: Arc<Shared>,
     ) -> Result<Self, NetError> {
         let reached = nonces.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Resumer { config, pinned, nonces, guests, shared, reached, handshakes: Handshakes::new()? })
+        let talking = nonces.iter().map(|_| Mutex::new(None)).collect();
+        let tending = nonces.iter().map(|_| AtomicBool::new(false)).collect();
+        let handshakes = Handshakes::new()?;
+        Ok(Resumer { config, pinned, nonces, guests, shared, reached, handshakes, talking, tending })
     }
 
     fn stopped(&self) -> bool {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Starts a thread that looks after a link without a connection.
+    /// Starts a thread that looks after a link without a connection, if there is none for it.
     pub(crate) fn tend(self: &Arc<Self>, peer: usize) {
+        if self.tending[peer].swap(true, Ordering::SeqCst) {
+            return;
+        }
         let this = Arc::clone(self);
-        let tend = move || match peer < this.config.me {
-            true => this.dial(peer),
-            false => this.watch(peer),
+        let tend = move || {
+            loop {
+                match peer < this.config.me {
+                    true => this.dial(peer),
+                    false => this.watch(peer),
+                }
+                this.tending[peer].store(false, Ordering::SeqCst);
+                // The connection may have been lost again while this thread still counted.
+                if this.stopped() || !this.is_away(peer) || this.tending[peer].swap(true, Ordering::SeqCst) {
+                    return;
+                }
+            }
         };
         // Without a thread, the link fails when its time is over.
-        let _ = thread::Builder::new().name("quorate-resume".into()).spawn(tend);
+        if thread::Builder::new().name("quorate-resume".into()).spawn(tend).is_err() {
+            self.tending[peer].store(false, Ordering::SeqCst);
+        }
     }
 
     // --- the side that dials
 
     fn dial(&self, peer: usize) {
-        let Ok(mut backoff) = Backoff::new(AGAIN[0], AGAIN[1]) else { return };
-        let mut refusals = 0;
+        let Ok(mut backoff) = Backoff::new(AGAIN[0], AGAIN[1]) else { return self.end(peer) };
+        let mut refusals = Refusals::default();
         while !self.stopped() && self.is_away(peer) {
-            let end = match call(&self.config.parties[peer].address, &|| self.stopped()) {
-                Ok(stream) => {
-                    refusals = 0;
-                    self.attempt(stream, peer).unwrap_or_else(End::from)
-                }
-                Err(Attempt::Dial(ErrorKind::ConnectionRefused)) => {
-                    refusals += 1;
-                    if refusals >= REFUSALS { End::Gone } else { End::Again }
-                }
+            let called = call(&self.config.parties[peer].address, &|| self.stopped());
+            let gone = refusals.note(is_refusal(&called), Instant::now());
+            let end = match called {
+                Ok(stream) => self.attempt(stream, peer).unwrap_or_else(End::from),
+                Err(_) if gone => End::Gone,
                 Err(_) => End::Again,
             };
             match end {
-                End::Again if refusals > 0 => self.sleep(BETWEEN_REFUSALS),
                 End::Again => self.sleep(backoff.pause()),
                 End::Gone => return self.end(peer),
                 End::Over => return,
@@ -190,17 +249,18 @@ impl Resumer {
 
     /// Looks whether the process of a party that dials is gone, while its link is away.
     fn watch(&self, peer: usize) {
-        let Ok(mut backoff) = Backoff::new(BETWEEN_REFUSALS, AGAIN[1]) else { return };
-        let mut refusals = 0;
-        while !self.stopped() && self.is_away(peer) {
-            let reached = self.reached[peer].load(Ordering::Relaxed);
-            let called = call(&self.config.parties[peer].address, &|| self.stopped());
-            let refused = matches!(called, Err(Attempt::Dial(ErrorKind::ConnectionRefused)));
-            refusals = if refused && reached { refusals + 1 } else { 0 };
-            if refusals >= REFUSALS {
-                return self.end(peer);
+        let Ok(mut backoff) = Backoff::new(AGAIN[0], AGAIN[1]) else { return self.end(peer) };
+        let (mut refusals, mut last) = (Refusals::default(), None);
+        while let Some(since) = self.away_since(peer).filter(|_| !self.stopped()) {
+            if last.replace(since) != Some(since) {
+                refusals = Refusals::default(); // the link was continued in between
             }
-            self.sleep(if refused { BETWEEN_REFUSALS } else { backoff.pause() });
+            let called = call(&self.config.parties[peer].address, &|| self.stopped());
+            let reached = self.reached[peer].load(Ordering::Relaxed);
+            if refusals.note(is_refusal(&called) && reached, Instant::now()) {
+                return self.end_since(peer, since);
+            }
+            self.sleep(backoff.pause());
         }
     }
 
@@ -228,19 +288,24 @@ impl Resumer {
         let Ok(mut waiting) = WaitingRoom::new(&keys, &self.guests) else { return };
         let mut numbers = 0..;
         thread::scope(|scope| {
-            scope.spawn(|| self.reach_all());
+            // Without a thread, no party counts as reached, and none is gone because its port refuses.
+            let _ = thread::Builder::new().spawn_scoped(scope, || self.reach_all());
             while !self.stopped() {
                 let (spoke, more) = waiting.admit(listener);
                 for (caller, number) in spoke.into_iter().zip(&mut numbers) {
                     self.handshakes.begin(number, &caller);
-                    scope.spawn(move || {
+                    let answer = move || {
                         let _ = self.answer(caller, number);
                         self.handshakes.end(number);
-                    });
+                    };
+                    // Without a thread, the caller is dropped, and calls again.
+                    if thread::Builder::new().spawn_scoped(scope, answer).is_err() {
+                        self.handshakes.end(number);
+                    }
                 }
                 let pause = match (more, waiting.is_empty()) {
                     (true, _) => Some(Duration::ZERO),
-                    (false, false) => Some(TICK),
+                    (false, false) => Some(LISTEN),
                     (false, true) => None,
                 };
                 if poll.poll(&mut events, pause).is_err_and(|error| error.kind() != ErrorKind::Interrupted) {
@@ -264,24 +329,33 @@ impl Resumer {
         let deadline = Instant::now() + HANDSHAKE;
         let mut talk = Talk::answer(caller.stream, &self.pinned, deadline, &self.shared.stop)?;
         let peer = certified(&self.pinned, talk.channel())?;
+        let _only = self.talking.get(peer).map(|talking| OnlyTalk::begin(talking, number, talk.stream()));
         self.handshakes.end(number);
         let theirs = talk.hear()?;
         if theirs.version != VERSION {
             return self.refuse(talk, peer, Verdict::OtherVersion);
         }
-        if theirs.from != peer || theirs.to != self.config.me {
+        if theirs.from != peer || theirs.to != self.config.me || peer <= self.config.me {
             return self.refuse(talk, peer, Verdict::OtherNumbers);
         }
         if theirs.purpose != Purpose::Resume {
-            if theirs.nonce != self.nonces[peer] && self.is_away(peer) {
+            if self.is_alive(peer) {
+                return self.refuse(talk, peer, Verdict::Duplicate);
+            }
+            // Another process, or the next session: it calls again until this one has ended.
+            if theirs.nonce != self.nonces[peer] {
                 self.end(peer);
             }
-            return self.refuse(talk, peer, Verdict::Duplicate);
+            return Err(Broken::Stranger);
         }
         let connection = talk.channel().exported().ok_or(Broken::Stranger)?;
         let bytes = talk.hear_bytes()?;
         if theirs.nonce != self.nonces[peer] {
             return self.refuse(talk, peer, Verdict::NoLink);
+        }
+        // An honest caller says nothing more until it is answered.
+        if !talk.has_heard_all() {
+            return Err(Broken::Stranger);
         }
         let claim = self.check_claim(peer, &bytes, Side::Caller, &connection)?;
         let Some(answer) = self.concede(peer, claim, &connection) else {
@@ -313,12 +387,28 @@ impl Resumer {
     }
 
     fn is_away(&self, peer: usize) -> bool {
-        self.shared.link(peer).is_some_and(|link| link.is_away())
+        self.away_since(peer).is_some()
+    }
+
+    fn away_since(&self, peer: usize) -> Option<Instant> {
+        self.shared.link(peer)?.away_since()
+    }
+
+    /// Returns whether the peer is surely there: its process holds the other end of the link.
+    fn is_alive(&self, peer: usize) -> bool {
+        self.shared.link(peer).is_some_and(|link| link.is_alive(self.shared.heartbeat * ALIVE_BEATS))
     }
 
     fn end(&self, peer: usize) {
+        if let Some(since) = self.away_since(peer) {
+            self.end_since(peer, since);
+        }
+    }
+
+    /// Fails a link that is away, unless it was continued in between.
+    fn end_since(&self, peer: usize, since: Instant) {
         if let Some(mut link) = self.shared.link(peer)
-            && link.is_away()
+            && link.away_since() == Some(since)
         {
             link.end();
         }
@@ -333,117 +423,9 @@ impl Resumer {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::net::SocketAddr;
-    use std::path::PathBuf;
-
-    use super::super::hello::HELLO_BYTES;
-    use super::super::keys::tests::scratch;
-    use super::super::{PartyConfig, TcpNet, keygen};
-    use super::*;
-    use crate::{Net, Wait};
-
-    /// Three parties, and everyone's keys.
-    struct Three {
-        nets: Vec<TcpNet>,
-        pinned: Vec<Pinned>,
-        address: SocketAddr,
-    }
-
-    fn three(name: &str) -> Three {
-        let dir: PathBuf = scratch(name);
-        let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let addresses: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
-        let party = |i: usize| {
-            keygen(&dir, i).unwrap();
-            PartyConfig { address: addresses[i].to_string(), certificate: dir.join(format!("party{i}.crt")) }
-        };
-        let parties: Vec<PartyConfig> = (0..3).map(party).collect();
-        let key = |me: usize| dir.join(format!("party{me}.key"));
-        let pinned = (0..3).map(|me| Pinned::load(me, &parties, &key(me)).unwrap()).collect();
-        let connecting: Vec<_> = listeners
-            .into_iter()
-            .enumerate()
-            .map(|(me, listener)| {
-                let config = TcpConfig::new(me, parties.clone(), key(me));
-                thread::spawn(move || TcpNet::connect_on(&config, listener).unwrap())
-            })
-            .collect();
-        let nets = connecting.into_iter().map(|party| party.join().unwrap()).collect();
-        std::fs::remove_dir_all(&dir).unwrap();
-        Three { nets, pinned, address: addresses[0] }
-    }
-
-    impl Three {
-        /// Calls party 0 with the certificate of party `who`, as party `says` with this nonce, to continue its link.
-        /// Returns the verdict and the claim of party 0, if it answers.
-        fn take_over(
-            &self,
-            who: usize,
-            says: usize,
-            nonce: Nonce,
-            claim: &dyn Fn(&Exported) -> [u8; CLAIM_BYTES],
-        ) -> Option<(Verdict, Option<Claim>)> {
-            let never = AtomicBool::new(false);
-            let deadline = Instant::now() + Duration::from_secs(30);
-            let stream = TcpStream::connect(self.address).unwrap();
-            let mut talk = Talk::call(stream, &self.pinned[who], 0, deadline, &never).unwrap();
-            let connection = talk.channel().exported().unwrap();
-            let (version, verdict, purpose) = (VERSION, Verdict::Welcome, Purpose::Resume);
-            let hello = Hello { version, verdict, purpose, from: says, to: 0, parties: 3, nonce }.encode();
-            talk.say_bytes(&[&hello[..], &claim(&connection)].concat()).unwrap();
-            let theirs = Hello::decode(&talk.hear_bytes::<HELLO_BYTES>().ok()?).unwrap();
-            let link = self.nets[1].shared.link(0).unwrap();
-            let answer = talk.hear_bytes().ok().and_then(|bytes| link.key().read(&bytes, Side::Called, &connection));
-            Some((theirs.verdict, answer))
-        }
-
-        /// Returns a claim of party 1 with its own key.
-        fn own(&self, attempt: u64, received: u64) -> impl Fn(&Exported) -> [u8; CLAIM_BYTES] + use<> {
-            let shared = Arc::clone(&self.nets[1].shared);
-            move |connection| shared.link(0).unwrap().key().write(Claim { attempt, received }, Side::Caller, connection)
-        }
-    }
-
-    #[test]
-    fn only_the_process_with_the_link_takes_it_over() {
-        let mut three = three("takeover");
-        let [_, nonce, other] = [0, 1, 2].map(|party| three.nets[0].nonces()[party]);
-        // Another party, with the right claim of party 1.
-        let own = three.own(1, 0);
-        assert_eq!(three.take_over(2, 1, nonce, &own), Some((Verdict::OtherNumbers, None)));
-        // Party 1's certificate without the key of its link, with that of another connection, and with no nonce of it.
-        assert_eq!(three.take_over(1, 1, nonce, &|_| [0; CLAIM_BYTES]), None);
-        let another: Exported = [1; 32].into();
-        assert_eq!(three.take_over(1, 1, nonce, &|_| own(&another)), None);
-        assert_eq!(three.take_over(1, 1, other, &own), Some((Verdict::NoLink, None)));
-        // Party 2 with its own link's key, as itself, does not reach the link of party 1.
-        assert_eq!(three.take_over(2, 2, other, &own), None);
-        assert!(three.nets[0].shared.links().all(|(_, link)| !link.is_away()));
-        three.nets[1].send(0, vec![7]).unwrap();
-        assert_eq!(three.nets[0].recv(Wait::Until(Instant::now() + HANDSHAKE)).unwrap(), Some((1, vec![7])));
-        let first = three.nets[0].shared.link(1).unwrap().concede(Claim { attempt: 1, received: 0 });
-        assert!(first.is_some(), "no attempt was accepted before");
-    }
-
-    #[test]
-    fn an_attempt_counts_once_and_the_newest_one_only() {
-        let three = three("attempts");
-        let nonce = three.nets[0].nonces()[1];
-        let received = 4; // the sign that all are connected
-        let begun = three.take_over(1, 1, nonce, &three.own(5, received)).unwrap();
-        assert_eq!(begun, (Verdict::Welcome, Some(Claim { attempt: 5, received })));
-        for attempt in [5, 4, 0] {
-            let again = three.take_over(1, 1, nonce, &three.own(attempt, received));
-            assert_eq!(again, Some((Verdict::NoLink, None)), "attempt {attempt}");
-        }
-        let newer = three.take_over(1, 1, nonce, &three.own(6, 1 << 40)).unwrap();
-        assert_eq!(newer.0, Verdict::Welcome);
-        let end = Instant::now() + HANDSHAKE;
-        while three.nets[0].shared.link(1).unwrap().failure().is_none() {
-            assert!(Instant::now() < end, "bytes that were never sent are acknowledged");
-            thread::sleep(TICK);
-        }
-    }
+fn is_refusal(called: &Result<TcpStream, Attempt>) -> bool {
+    matches!(called, Err(Attempt::Dial(ErrorKind::ConnectionRefused)))
 }
+
+#[cfg(test)]
+mod tests;
