@@ -86,3 +86,20 @@ def test_a_run_ends_where_no_connection_may_be_replaced(tmp_path: Path) -> None:
             assert time.monotonic() - started < 20
         finally:
             deployment.stop()
+
+
+TWO = """
+with qr.session() as other:
+    first, second = mpc.input(3, owner=1, dtype=qr.int(32)), other.input(2, owner=0, dtype=qr.int(32))
+    print(int(second.reveal()), int(first.reveal()))
+"""
+
+
+def test_two_sessions_may_be_open_where_no_connection_is_replaced(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    del deployment.limits["reconnect_timeout_s"]
+    try:
+        ended = deployment.run(deployment.script(TWO))
+    finally:
+        deployment.stop()
+    assert [(e.status, e.out.strip()) for e in ended] == [(0, "2 3")] * 3, ended

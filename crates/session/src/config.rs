@@ -96,7 +96,8 @@ pub struct Limits {
     /// Seconds of silence after which a connection counts as lost. A slow peer is not silent: heartbeats go out every
     /// second.
     pub peer_timeout_s: f64,
-    /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0: none is tried.
+    /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0, the default: none is
+    /// tried. With another value, the party's port is in use until its session has ended.
     pub reconnect_timeout_s: f64,
     /// Seconds to wait for a peer that sends heartbeats but nothing that is due; 0: no limit.
     pub stall_timeout_s: f64,
@@ -104,7 +105,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, reconnect_timeout_s: 30.0, stall_timeout_s: 600.0 }
+        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, reconnect_timeout_s: 0.0, stall_timeout_s: 600.0 }
     }
 }
 
