@@ -270,6 +270,11 @@ impl Ctx {
         Ok(received)
     }
 
+    /// Returns whether messages were sent or received on this lane; always false in a dry run.
+    pub(crate) fn has_communicated(&self) -> bool {
+        self.channels.get().is_some()
+    }
+
     fn channels(&self) -> &Arc<Lane> {
         self.channels.get_or_init(|| self.core.table.open(self.lane, self.phase, &self.step))
     }

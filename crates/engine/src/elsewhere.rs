@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::depth::Depth;
-use crate::error::{Result, Step};
+use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 use crate::scheduler::Core;
 
@@ -92,12 +92,15 @@ impl Ctx {
     /// the party has one worker only. Work that began stays with its worker.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// Those of `work`; [`Error::Bug`] if this lane has communicated.
     pub async fn elsewhere<I: Send + 'static, T: Send + 'static>(
         self,
         input: I,
         work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
+        if self.has_communicated() {
+            return Err(Error::bug("a lane that has communicated goes on elsewhere"));
+        }
         let Some(crew) = self.core.crew() else { return work(self, input).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
         let start = LaneStart::of(&self);

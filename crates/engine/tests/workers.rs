@@ -241,6 +241,25 @@ fn a_panic_of_a_job_ends_the_partys_thread_and_the_peer_learns_of_it() {
 }
 
 #[test]
+fn a_lane_that_has_communicated_stays_where_it_is() {
+    for workers in [1, 2] {
+        let errors = within_seconds(60, move || {
+            testing::parties(2, |mut party| {
+                party.set_workers(workers).unwrap();
+                let mut run = party.begin_alone().unwrap();
+                let work = Arc::new(async |_: Ctx, ()| Ok(()));
+                let moves = async |ctx: Ctx, _| {
+                    pass(&ctx, &own(&ctx, 5)).await?;
+                    ctx.elsewhere((), &work).await
+                };
+                run.phase(Phase::Online, async |ctx| ctx.join_all(1, moves).await).unwrap_err()
+            })
+        });
+        assert!(errors.iter().any(|error| matches!(error, Error::Bug { .. })), "{errors:?}");
+    }
+}
+
+#[test]
 fn many_small_jobs_are_each_done_once() {
     let sums = within_seconds(120, || {
         testing::parties(3, |mut party| {
