@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,11 @@ use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
+
+#[path = "../tests/common/far.rs"]
+mod far;
+
+use far::far_away;
 
 /// The connections that one thread of strangers holds at most, and the number of threads.
 const HELD: usize = 200;
@@ -56,7 +60,7 @@ fn measure(words: &str, rate: &str, rtt_ms: u64) {
 fn attempt(dir: &Path, words: &str, rate: &str, rtt: Duration, source: Ipv4Addr) -> (Duration, Result<(), NetError>) {
     let listeners: Vec<TcpListener> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
     let addresses: Vec<SocketAddr> = listeners.iter().map(|l| l.local_addr().expect("an address")).collect();
-    let far = far_away(addresses[0], rtt, source);
+    let far = far_away(addresses[0], rtt, move |target| call_from(source, target));
     let config = |me: usize| {
         let party = |i: usize| PartyConfig {
             address: if (i, me) == (0, 1) { far } else { addresses[i] }.to_string(),
@@ -86,36 +90,6 @@ fn attempt(dir: &Path, words: &str, rate: &str, rtt: Duration, source: Ipv4Addr)
         let _ = (strangers.kill(), strangers.wait());
     }
     (took, nets.into_iter().try_for_each(|net| net.map(drop)))
-}
-
-/// Returns an address behind which `target` is this far away, and called from `source`.
-fn far_away(target: SocketAddr, rtt: Duration, source: Ipv4Addr) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    thread::spawn(move || {
-        for near in listener.incoming().flatten() {
-            let Some(far) = call_from(source, target) else { continue };
-            let ends = [(near.try_clone(), far.try_clone()), (far.try_clone(), near.try_clone())];
-            for (from, to) in ends {
-                let (Ok(mut from), Ok(mut to)) = (from, to) else { continue };
-                let (carry, carried) = mpsc::channel::<(Instant, Vec<u8>)>();
-                thread::spawn(move || {
-                    let mut piece = [0; 4096];
-                    while let Ok(bytes @ 1..) = from.read(&mut piece) {
-                        let _ = carry.send((Instant::now() + rtt / 2, piece[..bytes].to_vec()));
-                    }
-                });
-                thread::spawn(move || {
-                    for (due, bytes) in carried {
-                        thread::sleep(due.saturating_duration_since(Instant::now()));
-                        let _ = to.write_all(&bytes);
-                    }
-                    let _ = to.shutdown(std::net::Shutdown::Both);
-                });
-            }
-        }
-    });
-    address
 }
 
 fn call_from(source: Ipv4Addr, target: SocketAddr) -> Option<TcpStream> {

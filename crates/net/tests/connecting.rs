@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketType};
 
+use crate::common::far::far_away;
 use crate::common::{Keys, addresses, config, connect, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Attempt, ConfigProblem, KeyProblem, Net, NetError, Refusal};
@@ -175,7 +176,8 @@ fn strangers_from_many_addresses_do_not_keep_a_distant_party_out() {
     let keys = Keys::new(2);
     let mut parties = prepared(2, &keys);
     let address = parties[0].1.local_addr().unwrap();
-    parties[1].0.parties[0].address = far_away(address, Duration::from_millis(300)).to_string();
+    parties[1].0.parties[0].address =
+        far_away(address, Duration::from_millis(300), |target| TcpStream::connect(target).ok()).to_string();
     let (over, called) = (AtomicBool::new(false), AtomicUsize::new(0));
     let hello = [&[22, 3, 1, 2, 0][..], &[1; 512]].concat();
     let start = Instant::now();
@@ -204,36 +206,6 @@ fn strangers_from_many_addresses_do_not_keep_a_distant_party_out() {
     results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
     let (took, called) = (start.elapsed(), called.into_inner());
     assert!(called > 100 && took < Duration::from_secs(15), "{called} strangers in {took:?}");
-}
-
-/// Returns an address behind which `target` is a round trip of this length away.
-fn far_away(target: SocketAddr, rtt: Duration) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for near in listener.incoming().flatten() {
-            let Ok(far) = TcpStream::connect(target) else { continue };
-            let ends = [(near.try_clone(), far.try_clone()), (far.try_clone(), near.try_clone())];
-            for (from, to) in ends {
-                let (mut from, mut to) = (from.unwrap(), to.unwrap());
-                let (carry, carried) = mpsc::channel::<(Instant, Vec<u8>)>();
-                thread::spawn(move || {
-                    let mut piece = [0; 4096];
-                    while let Ok(bytes @ 1..) = from.read(&mut piece) {
-                        let _ = carry.send((Instant::now() + rtt / 2, piece[..bytes].to_vec()));
-                    }
-                });
-                thread::spawn(move || {
-                    for (due, bytes) in carried {
-                        thread::sleep(due.saturating_duration_since(Instant::now()));
-                        let _ = to.write_all(&bytes);
-                    }
-                    let _ = to.shutdown(std::net::Shutdown::Both);
-                });
-            }
-        }
-    });
-    address
 }
 
 fn is_patient(error: std::io::Error) -> bool {
