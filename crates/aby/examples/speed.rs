@@ -109,7 +109,7 @@ fn main() {
         let values: Vec<i64> = (-entries / 2..entries / 2).map(|i| sigmoid(i).round() as i64).collect();
         let values = Vector::from_i64s(Ring::of(32), &values);
         let table = Lookup {
-            entries: &Entries::new(values.clone()),
+            entries: Arc::new(Entries::new(values.clone())),
             first: -i128::from(entries) / 2,
             operand: Operand::Within,
         };

@@ -16,8 +16,6 @@
 //! bits, and more from three bits on. It serves for one bit, which is a bit already, and for tables over more than 64
 //! bits.
 
-use std::ops::Range;
-
 use quorate_additive::open::NOT_OPENED;
 use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
@@ -52,7 +50,7 @@ pub(crate) fn chunks(len: usize, place_bits: u32) -> Chunks {
 }
 
 /// Returns the entries over this ring, in the form for look-ups by keys.
-fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
+fn places(ctx: &Ctx, table: &Lookup, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = (!ctx.is_dry()).then(|| table.entries.kept(make, |kept| kept.ring() == ring));
     Ok(Places::new(keys::shape(table.place_bits())?, ring, table.entries.len(), words))
@@ -60,7 +58,7 @@ fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
 
 impl Aby {
     /// Returns the entry of each number.
-    pub(crate) async fn look_up_public(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<A> {
+    pub(crate) async fn look_up_public(&self, ctx: &Ctx, x: &A, table: &Lookup) -> Result<A> {
         let (ring, n) = (table.entries.ring(), table.place_bits());
         if !has_keys(n, ring.bits()) {
             return gadget::lookup(self, ctx, x, table).await;
@@ -68,34 +66,34 @@ impl Aby {
         if ring.bits() == 1 {
             return Ok(self.look_up_public_bit(ctx, x, table).await?.map(|bits| bits.to_vector(ring)));
         }
-        let places = places(ctx, table, ring)?;
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
+        let (places, table) = (places(ctx, table, ring)?, table.clone());
+        let work = async move |s: &Aby, ctx: &Ctx, x: A| {
+            let place = gadget::place(s, ctx, &x, &table).await?;
             let kind = Kind::Lookup { place_bits: n, bits: ring.bits() };
-            let mut drawn = self.draw(&ctx, kind, range.len()).await?;
+            let mut drawn = s.draw(ctx, kind, x.len()).await?;
             let sign = drawn.bits.pop().ok_or(MISSING)?;
             let [r, roots, corrections, kept, offset, chosen] = drawn.into_vectors()?;
-            let mut own = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
+            let mut own = s.sums(ctx, &places, &s.add(&place, &r), [&roots, &corrections]).await?;
             own.mul_assign(&Share::of(signs(&sign, ring)));
-            self.without_sign(&ctx, own, (&sign, [&kept, &offset, &chosen])).await
+            s.without_sign(ctx, own, (&sign, [&kept, &offset, &chosen])).await
         };
-        stream::to_vector(self, ctx, chunks(x.len(), n), work).await
+        stream::to_vector(self, ctx, chunks(x.len(), n), |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns the lowest bit of each number's entry.
-    pub(crate) async fn look_up_public_bit(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<B> {
+    pub(crate) async fn look_up_public_bit(&self, ctx: &Ctx, x: &A, table: &Lookup) -> Result<B> {
         let n = table.place_bits();
         if !has_keys(n, 1) {
             return gadget::lookup_bit(self, ctx, x, table).await;
         }
-        let places = places(ctx, table, Ring::of(1))?;
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
-            let drawn = self.draw(&ctx, Kind::Point { place_bits: n }, range.len()).await?;
+        let (places, table) = (places(ctx, table, Ring::of(1))?, table.clone());
+        let work = async move |s: &Aby, ctx: &Ctx, x: A| {
+            let place = gadget::place(s, ctx, &x, &table).await?;
+            let drawn = s.draw(ctx, Kind::Point { place_bits: n }, x.len()).await?;
             let [r, roots, corrections] = drawn.into_vectors()?;
-            Ok(self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
+            Ok(s.sums(ctx, &places, &s.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
         };
-        stream::to_lanes(self, ctx, chunks(x.len(), n), work).await
+        stream::to_lanes(self, ctx, chunks(x.len(), n), |range| stream::slice(self, x, range), work).await
     }
 
     /// Runs steps 1 and 2.

@@ -15,6 +15,8 @@
 //! | bit times element | 1 | 1 + k |
 //! | the number of k bits | 1 | k - 1 |
 
+use std::ops::Range;
+
 use quorate_additive::local;
 use quorate_additive::open::NOT_OPENED;
 use quorate_additive::stock::MISSING;
@@ -86,8 +88,9 @@ impl Aby {
         if k == 1 {
             return Ok(local::as_top_bit(x, ring));
         }
-        let work = async |ctx: Ctx, range| self.compose_lanes(&ctx, &stream::slice_lanes(self, x, range), ring).await;
-        stream::to_vector(self, ctx, stream::chunks(x.lanes(), k), work).await
+        let work = async move |s: &Aby, ctx: &Ctx, x: B| s.compose_lanes(ctx, &x, ring).await;
+        let operands = |range| stream::slice_lanes(self, x, range);
+        stream::to_vector(self, ctx, stream::chunks(x.lanes(), k), operands, work).await
     }
 
     /// Opens c_i = x_i xor b_i, all in one message, for random bits b_i = u_i + v_i - 2 w_i modulo 2^(k-i). The number
@@ -116,16 +119,15 @@ impl Aby {
     /// Returns bit x: one row of bits times a vector.
     pub(crate) async fn select(&self, ctx: &Ctx, bit: &B, x: &A) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let (bit, x) = (stream::slice_lanes(self, bit, range.clone()), stream::slice(self, x, range.clone()));
-            let mut material = self.draw(&ctx, Kind::Selection { bits: ring.bits() }, range.len()).await?;
+        let work = async move |s: &Aby, ctx: &Ctx, (bit, x): (B, A)| {
+            let mut material = s.draw(ctx, Kind::Selection { bits: ring.bits() }, x.len()).await?;
             let b = material.bits.pop().ok_or(MISSING)?;
             let [b_ring, a, product] = material.into_vectors()?;
-            let (hidden, rest) = (self.xor(&bit, &b), self.sub(&x, &a));
+            let (hidden, rest) = (s.xor(&bit, &b), s.sub(&x, &a));
             let (f, g) = ctx
                 .join(
-                    async |ctx: Ctx| self.open_share(&ctx, &hidden, None).await?.ok_or(NOT_OPENED),
-                    async |ctx: Ctx| self.open_share(&ctx, &rest, None).await?.ok_or(NOT_OPENED),
+                    async |ctx: Ctx| s.open_share(&ctx, &hidden, None).await?.ok_or(NOT_OPENED),
+                    async |ctx: Ctx| s.open_share(&ctx, &rest, None).await?.ok_or(NOT_OPENED),
                 )
                 .await?;
             let mut of_random = product;
@@ -136,8 +138,10 @@ impl Aby {
                 kept.mul_assign(&f.to_vector(ring));
                 kept
             });
-            Ok(self.add(&of_random, &kept))
+            Ok(s.add(&of_random, &kept))
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+        let operands =
+            |range: Range<usize>| (stream::slice_lanes(self, bit, range.clone()), stream::slice(self, x, range));
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * ring.bits()), operands, work).await
     }
 }

@@ -4,6 +4,9 @@
 //! the same time, base oblivious transfers are made in both directions, once for the whole session (see
 //! [`quorate_ot`]).
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Held, Misuse, Result};
 use quorate_fss::Hash;
@@ -14,8 +17,20 @@ use zeroize::Zeroizing;
 use crate::kind::Stock;
 use crate::yao::Garbled;
 
-/// One party's end of two-party sharing.
-pub struct Aby {
+/// One party's end of two-party sharing. A clone is a handle of the same party.
+#[derive(Clone)]
+pub struct Aby(Arc<State>);
+
+impl Deref for Aby {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// The state of a party.
+pub struct State {
     pub(crate) me: usize,
     /// Coins that only the two parties know: those of inputs.
     pub(crate) pair: Seed,
@@ -74,9 +89,9 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        let (trees, line_bytes) = (Hash::new(&garbling), Held::new(0));
-        let (stock, garbled) = (Stock::default(), Garbled::default());
-        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
+        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
+        let line_bytes = Held::new(0);
+        Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
     }
 
     /// Returns a party for dry runs, without seeds, since nothing is drawn.
@@ -92,9 +107,9 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        let (trees, line_bytes) = (Hash::new(&garbling), Held::new(0));
-        let (stock, garbled) = (Stock::default(), Garbled::default());
-        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
+        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
+        let line_bytes = Held::new(0);
+        Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
     }
 
     /// Sets the number of bytes to keep under way on the link; see [`Ot::fill`].

@@ -24,6 +24,8 @@
 //! 2^d. Then a / 2^d is floor(A / 2^d) - floor(B' / 2^d) + 2^(k-d) wrap, or that less one, which happens with
 //! probability (a mod 2^d) / 2^d where B' is uniform. It never fails where -2^(k-2) <= x < 2^(k-2).
 
+use std::ops::Range;
+
 use quorate_additive::local;
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::{Gadgets, equality, stream};
@@ -67,7 +69,7 @@ impl Aby {
     }
 
     /// Returns the elements of a range, with a public number added.
-    fn moved_up(&self, x: &A, range: std::ops::Range<usize>, by: u128) -> A {
+    fn moved_up(&self, x: &A, range: Range<usize>, by: u128) -> A {
         let mut moved = x.map(|x| x.slice(range.clone()));
         self.add_public_scalar(&mut moved, by);
         moved
@@ -78,9 +80,9 @@ impl Aby {
         if k == 1 {
             return Ok(local::low_bit(x));
         }
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
-            let carry = self.carry(&ctx, &x.map(|x| x.to_bits(0..k - 1))).await?;
-            Ok(self.xor(&x.map(|x| x.to_bits(k - 1..k)), &carry))
+        stream::to_bits(self, ctx, x, async move |s: &Aby, ctx: &Ctx, x: A| {
+            let carry = s.carry(ctx, &x.map(|x| x.to_bits(0..k - 1))).await?;
+            Ok(s.xor(&x.map(|x| x.to_bits(k - 1..k)), &carry))
         })
         .await
     }
@@ -89,28 +91,28 @@ impl Aby {
     pub(crate) async fn less_of_summands(&self, ctx: &Ctx, x: &A, y: &A) -> Result<B> {
         let (ring, len) = (x.ring(), x.len());
         let (k, wide) = (ring.bits(), Ring::of(ring.bits() + 1));
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let half = 1 << (k - 1);
-            let [x, y] = [x, y].map(|x| self.moved_up(x, range.clone(), half));
+        let work = async move |s: &Aby, ctx: &Ctx, [x, y]: [A; 2]| {
             let difference = x.map(|x| x.convert(wide)).zip(&y.map(|y| y.convert(wide)), Vector::sub_assign);
             let bits = [x.map(|x| x.to_bits(0..k)), y.map(|y| y.to_bits(0..k)), difference.map(|d| d.to_bits(0..k))];
             let together = Share::of(Bits::concat_lanes(&[&*bits[0], &*bits[1], &*bits[2]]));
-            let carries = self.carry(&ctx, &together).await?;
-            let n = range.len();
+            let carries = s.carry(ctx, &together).await?;
+            let n = x.len();
             let part = |i: usize| carries.map(|c| c.slice_lanes(i * n..(i + 1) * n));
-            let wraps = self.xor(&part(0), &part(1));
-            let top = self.xor(&difference.map(|d| d.to_bits(k..k + 1)), &part(2));
-            Ok(self.xor(&wraps, &top))
+            let wraps = s.xor(&part(0), &part(1));
+            let top = s.xor(&difference.map(|d| d.to_bits(k..k + 1)), &part(2));
+            Ok(s.xor(&wraps, &top))
         };
-        stream::to_lanes(self, ctx, stream::chunks(len, 3 * k), work).await
+        let half = 1 << (k - 1);
+        let operands = |range: Range<usize>| [x, y].map(|x| self.moved_up(x, range.clone(), half));
+        stream::to_lanes(self, ctx, stream::chunks(len, 3 * k), operands, work).await
     }
 
     /// Computes A + B = 0: A equals -B in every bit.
     pub(crate) async fn eqz_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.ring().bits();
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
-            let own = if self.me == 0 { x } else { x.map(negated) };
-            equality::and_all(self, &ctx, self.equal_digits(&ctx, &own.map(|x| x.to_bits(0..k))).await?).await
+        stream::to_bits(self, ctx, x, async move |s: &Aby, ctx: &Ctx, x: A| {
+            let own = if s.me == 0 { x } else { x.map(negated) };
+            equality::and_all(s, ctx, s.equal_digits(ctx, &own.map(|x| x.to_bits(0..k))).await?).await
         })
         .await
     }
@@ -121,11 +123,11 @@ impl Aby {
         if k == 1 {
             return Ok(local::low_bit(x));
         }
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+        stream::to_bits(self, ctx, x, async move |s: &Aby, ctx: &Ctx, x: A| {
             let bits = x.map(|x| x.to_bits(0..k));
-            let carries = self.all_carries(&ctx, &bits.map(|b| b.slice_rows(0..k as usize - 1))).await?;
-            let upper = self.xor(&bits.map(|b| b.slice_rows(1..k as usize)), &carries);
-            Ok(self.concat_rows(&[&bits.map(|b| b.row(0)), &upper]))
+            let carries = s.all_carries(ctx, &bits.map(|b| b.slice_rows(0..k as usize - 1))).await?;
+            let upper = s.xor(&bits.map(|b| b.slice_rows(1..k as usize)), &carries);
+            Ok(s.concat_rows(&[&bits.map(|b| b.row(0)), &upper]))
         })
         .await
     }
@@ -146,41 +148,41 @@ impl Aby {
     pub(crate) async fn shift_unsigned(&self, ctx: &Ctx, x: &A, d: u32, offset: u128) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let (k, low_ring) = (ring.bits(), Ring::of(d));
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let x = self.moved_up(x, range, offset);
-            let (into, out) = self.carries(&ctx, &x.map(|x| x.to_bits(0..k)), d).await?;
+        let work = async move |s: &Aby, ctx: &Ctx, x: A| {
+            let (into, out) = s.carries(ctx, &x.map(|x| x.to_bits(0..k)), d).await?;
             let (into, out) = ctx
                 .join(
-                    async |ctx: Ctx| self.bit_to_ring(&ctx, &into, ring).await,
-                    async |ctx: Ctx| self.bit_to_ring(&ctx, &out, low_ring).await,
+                    async |ctx: Ctx| s.bit_to_ring(&ctx, &into, ring).await,
+                    async |ctx: Ctx| s.bit_to_ring(&ctx, &out, low_ring).await,
                 )
                 .await?;
-            Ok(self.sub(&self.add(&shifted_into(&x, ring, d), &into), &lifted(&out, ring, k - d)))
+            Ok(s.sub(&s.add(&shifted_into(&x, ring, d), &into), &lifted(&out, ring, k - d)))
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+        let operands = |range| self.moved_up(x, range, offset);
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), operands, work).await
     }
 
     /// Returns x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2).
     pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let (k, low_ring) = (ring.bits(), Ring::of(d));
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let x = self.moved_up(x, range, 1 << (k - 2));
-            let own = if self.me == 0 { x } else { x.map(negated) };
+        let work = async move |s: &Aby, ctx: &Ctx, x: A| {
+            let own = if s.me == 0 { x } else { x.map(negated) };
             let mut top = own.map(|x| x.to_bits(k - 1..k));
-            if self.me == 0 {
+            if s.me == 0 {
                 top.not_assign();
             }
-            let wrap = self.product_of_bits(&ctx, &top, low_ring).await?;
+            let wrap = s.product_of_bits(ctx, &top, low_ring).await?;
             let mut quotient = shifted_into(&own, ring, d);
-            if self.me == 1 {
+            if s.me == 1 {
                 quotient.neg_assign();
             }
-            let mut result = self.add(&quotient, &lifted(&wrap, ring, k - d));
-            self.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 2 - d)));
+            let mut result = s.add(&quotient, &lifted(&wrap, ring, k - d));
+            s.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 2 - d)));
             Ok(result)
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+        let operands = |range| self.moved_up(x, range, 1 << (k - 2));
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), operands, work).await
     }
 
     /// Converts x of Z_2^k to a larger ring: A + B - 2^k u, u the carry out of bit k-1. Signed numbers are moved up by
@@ -188,14 +190,14 @@ impl Aby {
     pub(crate) async fn widen_summands(&self, ctx: &Ctx, x: &A, wide: Ring, offset: u128) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let k = ring.bits();
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let x = self.moved_up(x, range, offset);
-            let carry = self.carry(&ctx, &x.map(|x| x.to_bits(0..k))).await?;
-            let carry = self.bit_to_ring(&ctx, &carry, Ring::of(wide.bits() - k)).await?;
-            let mut result = self.sub(&x.map(|x| x.convert(wide)), &lifted(&carry, wide, k));
-            self.add_public_scalar(&mut result, wide.mask() + 1 - offset);
+        let work = async move |s: &Aby, ctx: &Ctx, x: A| {
+            let carry = s.carry(ctx, &x.map(|x| x.to_bits(0..k))).await?;
+            let carry = s.bit_to_ring(ctx, &carry, Ring::of(wide.bits() - k)).await?;
+            let mut result = s.sub(&x.map(|x| x.convert(wide)), &lifted(&carry, wide, k));
+            s.add_public_scalar(&mut result, wide.mask() + 1 - offset);
             Ok(result)
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * wide.bits()), work).await
+        let operands = |range| self.moved_up(x, range, offset);
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * wide.bits()), operands, work).await
     }
 }

@@ -141,7 +141,7 @@ fn lookups_in_large_tables() {
     let x = noise(11, 600);
     let nothing = agreed(async |s, ctx| {
         let entries = Vector::zeros(Ring::of(32), 5);
-        let table = Lookup { entries: &Entries::new(entries.clone()), first: 0, operand: Operand::Within };
+        let table = Lookup { entries: Arc::new(Entries::new(entries.clone())), first: 0, operand: Operand::Within };
         let found = s.lookup(ctx, &share(s, ctx, Ring::of(64), &[]).await?, &table).await?;
         open(s, ctx, &found).await
     });
@@ -149,8 +149,11 @@ fn lookups_in_large_tables() {
     for (len, of) in [(1usize << 16, (|i| i * i / 5000) as fn(u64) -> u64), (40_000, |i| i.wrapping_mul(0x9e37_79b9))] {
         let values: Vec<u64> = (0..len as u64).map(|i| of(i) & mask(32)).collect();
         let entries = Vector::from_u64s(Ring::of(32), &values);
-        let table =
-            Lookup { entries: &Entries::new(entries.clone()), first: -(len as i128) / 2, operand: Operand::Within };
+        let table = Lookup {
+            entries: Arc::new(Entries::new(entries.clone())),
+            first: -(len as i128) / 2,
+            operand: Operand::Within,
+        };
         let places: Vec<u64> = x.iter().map(|x| x % len as u64).collect();
         let numbers: Vec<u64> = places.iter().map(|place| place.wrapping_sub(len as u64 / 2)).collect();
         let (found, bits) = agreed(async |s, ctx| {

@@ -439,8 +439,12 @@ fn public_tables() {
             true => share(Vector::shape(Ring::of(2), batch.lanes())),
             false => share(batch.vector(2, 0..batch.lanes(), |lane| x[ctx.me()].of(lane))),
         };
-        aby.lookup(ctx, &x, &Lookup { entries: &Entries::new(entries.clone()), first: -2, operand: Operand::Within })
-            .await
+        aby.lookup(
+            ctx,
+            &x,
+            &Lookup { entries: Arc::new(Entries::new(entries.clone())), first: -2, operand: Operand::Within },
+        )
+        .await
     });
 }
 

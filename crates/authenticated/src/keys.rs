@@ -153,11 +153,8 @@ impl Keys {
         [&self.checking, &self.making].iter().any(|work| matches!(work.get(), Work::Over))
     }
 
-    /// Wipes these keys if they are of no use any more. Seeds and keys are also wiped when they are dropped.
+    /// Wipes these keys. Seeds and keys are also wiped when they are dropped.
     pub(crate) fn wipe(&mut self) {
-        if !self.is_over() {
-            return;
-        }
         *self.alpha = 0;
         *self.delta = 0;
         self.private = Seed::from_bytes([0; SEED_BYTES]);

@@ -1,5 +1,8 @@
 //! A party: its keys, its stock of correlations and where they come from, and its openings that are not checked yet.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use quorate_adversary::Adversary;
 use quorate_engine::{Ctx, Held, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
@@ -11,8 +14,20 @@ use crate::source::{Nobody, Source};
 use crate::tagged::Tagged;
 use crate::unchecked::Unchecked;
 
-/// One party that computes on authenticated shares.
-pub struct Authenticated {
+/// One party that computes on authenticated shares. A clone is a handle of the same party.
+#[derive(Clone)]
+pub struct Authenticated(Arc<State>);
+
+impl Deref for Authenticated {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// The state of a party.
+pub struct State {
     pub(crate) keys: Keys,
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: Held<Unchecked>,
@@ -25,7 +40,7 @@ impl Authenticated {
     /// Returns a party with these keys, and correlations from this source.
     pub fn new(keys: Keys, source: Box<dyn Source>) -> Authenticated {
         let (stock, unchecked, unchecked_in_making) = Default::default();
-        Authenticated { keys, stock, unchecked, unchecked_in_making, source }
+        Authenticated(Arc::new(State { keys, stock, unchecked, unchecked_in_making, source }))
     }
 
     /// Returns the adversary at this party: none, but for tests of attacks.
@@ -55,13 +70,17 @@ impl Authenticated {
         self.keys.cut_off();
     }
 
-    /// Wipes the keys if they are of no use any more, and drops the stock and the source.
+    /// Wipes the keys if they are of no use any more, and drops the stock and the source. While there are other handles
+    /// of this party, its keys and source stay; they are wiped with the last handle.
     pub fn wipe(&mut self) {
-        self.keys.wipe();
-        if self.keys.is_over() {
-            drop(self.stock.take_made()); // which wipes it
-            self.forget_openings();
-            self.source = Box::new(Nobody);
+        if !self.keys.is_over() {
+            return;
+        }
+        drop(self.stock.take_made()); // which wipes it
+        self.forget_openings();
+        if let Some(state) = Arc::get_mut(&mut self.0) {
+            state.keys.wipe();
+            state.source = Box::new(Nobody);
         }
     }
 

@@ -4,6 +4,8 @@
 //! of wires, so its memory depends on the circuit's width rather than its size. It groups ANDs that do not depend on
 //! each other, for one round of a protocol or for the pipelines of a processor.
 
+use std::sync::Arc;
+
 use crate::circuit::operands;
 use crate::schedule::{self, Group};
 use crate::{Circuit, Gate, Wire};
@@ -69,9 +71,11 @@ pub struct Step<'a> {
     pub ands: &'a [And],
 }
 
-/// A circuit over slots. Input wire i starts in slot i.
+/// A circuit over slots. Input wire i starts in slot i. A clone shares the steps.
 #[derive(Clone)]
-pub struct Program {
+pub struct Program(Arc<Parts>);
+
+struct Parts {
     inputs: Vec<u32>,
     outputs: Vec<u32>,
     input_wires: u32,
@@ -91,7 +95,7 @@ impl Program {
             Order::Runs(limit) => schedule::runs(circuit, limit),
         };
         let mut allocator = Allocator::new(circuit, &groups);
-        let mut program = Program {
+        let mut program = Parts {
             inputs: circuit.inputs().to_vec(),
             outputs: circuit.outputs().to_vec(),
             input_wires: circuit.input_wires(),
@@ -106,9 +110,11 @@ impl Program {
         }
         program.output_slots = circuit.output_wires().iter().map(|&wire| allocator.slot_of(wire)).collect();
         program.slots = allocator.slots;
-        program
+        Program(Arc::new(program))
     }
+}
 
+impl Parts {
     fn push(&mut self, group: &Group, allocator: &mut Allocator) {
         for &(wire, gate) in &group.local {
             self.locals.push(allocator.local(wire, gate));
@@ -125,50 +131,52 @@ impl Program {
         }
         self.ends.push((self.locals.len() as u32, self.ands.len() as u32));
     }
+}
 
+impl Program {
     /// Returns the widths of the groups of inputs.
     pub fn inputs(&self) -> &[u32] {
-        &self.inputs
+        &self.0.inputs
     }
 
     /// Returns the widths of the groups of outputs.
     pub fn outputs(&self) -> &[u32] {
-        &self.outputs
+        &self.0.outputs
     }
 
     /// Returns the input wires of all groups together; they start in slots 0, 1, ...
     pub fn input_wires(&self) -> usize {
-        self.input_wires as usize
+        self.0.input_wires as usize
     }
 
     /// Returns the slots of the outputs after the last step, group by group.
     pub fn output_slots(&self) -> &[Slot] {
-        &self.output_slots
+        &self.0.output_slots
     }
 
     /// Returns the number of slots: the largest number of values alive at once.
     pub fn slots(&self) -> usize {
-        self.slots as usize
+        self.0.slots as usize
     }
 
     /// Returns the number of ANDs.
     pub fn and_count(&self) -> u64 {
-        self.ands.len() as u64
+        self.0.ands.len() as u64
     }
 
     /// Returns the number of local gates.
     pub fn local_count(&self) -> u64 {
-        self.locals.len() as u64
+        self.0.locals.len() as u64
     }
 
     /// Returns the number of steps. With [`Order::Layers`] all steps have ANDs, except perhaps the last.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.0.ends.len()
     }
 
     /// Returns whether there are no steps: nothing is computed.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.0.ends.is_empty()
     }
 
     /// Returns step `index`.
@@ -176,11 +184,11 @@ impl Program {
     /// # Panics
     /// Unless there is such a step.
     pub fn step(&self, index: usize) -> Step<'_> {
-        let (local, ands) = if index == 0 { (0, 0) } else { self.ends[index - 1] };
-        let (local_end, ands_end) = self.ends[index];
+        let (local, ands) = if index == 0 { (0, 0) } else { self.0.ends[index - 1] };
+        let (local_end, ands_end) = self.0.ends[index];
         Step {
-            local: &self.locals[local as usize..local_end as usize],
-            ands: &self.ands[ands as usize..ands_end as usize],
+            local: &self.0.locals[local as usize..local_end as usize],
+            ands: &self.0.ands[ands as usize..ands_end as usize],
         }
     }
 
@@ -192,7 +200,14 @@ impl Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "program {:?} -> {:?} of {} steps over {} slots", self.inputs, self.outputs, self.len(), self.slots)
+        write!(
+            f,
+            "program {:?} -> {:?} of {} steps over {} slots",
+            self.0.inputs,
+            self.0.outputs,
+            self.len(),
+            self.0.slots
+        )
     }
 }
 

@@ -22,6 +22,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use quorate_circuits::Program;
 use quorate_crypto::Seed;
@@ -37,10 +38,10 @@ use quorate_gadgets::{
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-/// The party. It has no keys; its masks come from a seed that is public.
-#[derive(Default)]
+/// The party. It has no keys; its masks come from a seed that is public. A clone is a handle of the same party.
+#[derive(Clone, Default)]
 pub struct Clear {
-    stock: Stock<Kind, Plain<Vector>, Plain<Bits>>,
+    stock: Arc<Stock<Kind, Plain<Vector>, Plain<Bits>>>,
 }
 
 /// A vector or bits, where a trait needs a type of this crate.

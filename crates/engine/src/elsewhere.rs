@@ -1,6 +1,8 @@
-//! The work of a lane at whichever worker is free: [`Ctx::elsewhere`].
+//! The work of a lane at whichever worker is free: [`Ctx::elsewhere`], and that of the chunks of a long row:
+//! [`Ctx::spread`].
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -11,6 +13,10 @@ use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 use crate::scheduler::Core;
+use crate::stream::Chunks;
+
+/// A row of one chunk that has fewer elements stays where it is: handing it over would take longer.
+const FEW_ELEMENTS: usize = 1024;
 
 /// The state of a lane that another worker continues: all that its context has but for messages.
 struct LaneStart {
@@ -118,5 +124,27 @@ impl Ctx {
         let (done, depth) = ticket.read().await?;
         self.depth.set(depth);
         Ok(done)
+    }
+
+    /// Runs `work` on every chunk as [`Ctx::stream_alike`] does, each chunk at whichever worker of the party is free.
+    /// `input` returns what the work of a chunk needs, for instance its part of each operand. It is called at this
+    /// worker when the chunk starts; `sink` is called at this worker, too, in order.
+    ///
+    /// # Errors
+    /// Those of [`Ctx::stream_alike`].
+    pub async fn spread<I: Send + 'static, T: Send + 'static>(
+        &self,
+        chunks: Chunks,
+        input: impl Fn(Range<usize>) -> I,
+        work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
+        sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        let stays = chunks.count() <= 1 && chunks.len < FEW_ELEMENTS;
+        let work = Arc::new(work);
+        let chunk = async |ctx: Ctx, range: Range<usize>| match stays {
+            true => work(ctx, input(range)).await,
+            false => ctx.elsewhere(input(range), &work).await,
+        };
+        self.stream_alike(chunks, chunk, sink).await
     }
 }

@@ -124,13 +124,14 @@ pub struct TruncMasks<A> {
 }
 
 /// One party's end of a secret-sharing scheme: the trait that a new protocol implements. All parties call the same
-/// operations in the same order on each lane of [`Ctx`].
+/// operations in the same order on each lane of [`Ctx`]. A clone is a handle of the same party, for work that another
+/// worker of the party does ([`Ctx::elsewhere`]).
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Sharing {
+pub trait Sharing: Clone + Send + Sync + 'static {
     /// Shares of a vector over Z_2^k.
-    type A: Clone;
+    type A: Clone + Send + Sync + 'static;
     /// Shares of a matrix of bits.
-    type B: Clone;
+    type B: Clone + Send + Sync + 'static;
 
     /// Whether a party may cheat, so that openings have to be checked before anything is revealed.
     const CHECKED: bool;

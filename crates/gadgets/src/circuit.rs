@@ -28,8 +28,9 @@ pub async fn evaluate<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &
         return Err(Misuse::Other { what: "a circuit with another number of input wires than rows of bits" }.into());
     }
     let chunks = Chunks::of_bytes(lanes, program.slots() * BYTES_PER_SLOT);
-    let work = async |ctx: Ctx, range| run(s, &ctx, program, &stream::slice_lanes(s, inputs, range)).await;
-    stream::to_lanes(s, ctx, chunks, work).await
+    let program = program.clone();
+    let work = async move |s: &S, ctx: &Ctx, inputs: S::B| run(s, ctx, &program, &inputs).await;
+    stream::to_lanes(s, ctx, chunks, |range| stream::slice_lanes(s, inputs, range), work).await
 }
 
 /// Returns a circuit as a program whose steps are rounds.

@@ -103,7 +103,7 @@ pub async fn msb<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     if k == 1 {
         return s.lsb(ctx, x).await;
     }
-    stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| msb_chunk(s, &ctx, &x).await).await
+    stream::to_bits(s, ctx, x, async |s: &S, ctx: &Ctx, x: S::A| msb_chunk(s, ctx, &x).await).await
 }
 
 async fn msb_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {

@@ -18,12 +18,12 @@ pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) ->
         return s.bit_to_msb(ctx, x, ring).await;
     }
     let chunks = stream::chunks(s.bit_shape(x).1, 2 * ring.bits());
-    let work = async |ctx: Ctx, range| {
-        let x = stream::slice_lanes(s, x, range);
-        let dabits = s.dabits(&ctx, ring, s.bit_shape(&x).1).await?;
-        bits_to_ring_with(s, &ctx, &x, &dabits).await
+    let operands = |range| stream::slice_lanes(s, x, range);
+    let work = async move |s: &S, ctx: &Ctx, x: S::B| {
+        let dabits = s.dabits(ctx, ring, s.bit_shape(&x).1).await?;
+        bits_to_ring_with(s, ctx, &x, &dabits).await
     };
-    stream::to_vector(s, ctx, chunks, work).await
+    stream::to_vector(s, ctx, chunks, operands, work).await
 }
 
 /// Returns the number with these bits, lowest first, in a ring of the same number of bits. Each bit is converted to an

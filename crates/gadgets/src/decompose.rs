@@ -12,7 +12,7 @@ use crate::stream;
 
 /// Returns the bits of x: k rows, lowest first.
 pub async fn bit_decompose<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
-    stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| decompose_chunk(s, &ctx, &x).await).await
+    stream::to_bits(s, ctx, x, async |s: &S, ctx: &Ctx, x: S::A| decompose_chunk(s, ctx, &x).await).await
 }
 
 async fn decompose_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {

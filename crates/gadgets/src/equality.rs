@@ -20,7 +20,7 @@ pub async fn eqz<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     if ring.bits() == 1 {
         return Ok(s.xor_public(&s.lsb(ctx, x).await?, &Bits::constant(true, 1, len)));
     }
-    stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| eqz_chunk(s, &ctx, &x).await).await
+    stream::to_bits(s, ctx, x, async |s: &S, ctx: &Ctx, x: S::A| eqz_chunk(s, ctx, &x).await).await
 }
 
 async fn eqz_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {

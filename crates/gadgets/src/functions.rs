@@ -69,17 +69,17 @@ pub trait Functions: Gadgets {
     }
 
     /// Returns the softmax of each lane of a matrix.
-    async fn softmax(&self, ctx: &Ctx, x: &Self::A, of: &Softmax<'_>) -> Result<Self::A> {
+    async fn softmax(&self, ctx: &Ctx, x: &Self::A, of: &Softmax) -> Result<Self::A> {
         real::softmax(self, ctx, x, of).await
     }
 
     /// Returns the entries of a public table for these numbers, in the table's ring.
-    async fn lookup(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::A> {
+    async fn lookup(&self, ctx: &Ctx, x: &Self::A, table: &Lookup) -> Result<Self::A> {
         lookup::lookup(self, ctx, x, table).await
     }
 
     /// Returns the lowest bits of the entries of a public table for these numbers, one row.
-    async fn lookup_bit(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::B> {
+    async fn lookup_bit(&self, ctx: &Ctx, x: &Self::A, table: &Lookup) -> Result<Self::B> {
         lookup::lookup_bit(self, ctx, x, table).await
     }
 }

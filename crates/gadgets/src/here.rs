@@ -103,7 +103,7 @@ macro_rules! functions_here {
                 fn divide(s, ctx, at x: $values, at y: $values, val up: u32, val quotient_bits: u32) -> $values {
                     $crate::real::divide(s, ctx, x, y, up, quotient_bits)
                 }
-                fn softmax(s, ctx, at x: $values, at of: $crate::real::Softmax<'_>) -> $values {
+                fn softmax(s, ctx, at x: $values, at of: $crate::real::Softmax) -> $values {
                     $crate::real::softmax(s, ctx, x, of)
                 }
             }
@@ -120,14 +120,14 @@ macro_rules! lookups_here {
             &self,
             ctx: &quorate_engine::Ctx,
             x: &$values,
-            table: &$crate::lookup::Lookup<'_>,
+            table: &$crate::lookup::Lookup,
         ) -> quorate_engine::Result<$out> {
             #[inline(never)]
             fn here<'a>(
                 s: &'a $this,
                 ctx: &'a quorate_engine::Ctx,
                 x: &'a $values,
-                table: &'a $crate::lookup::Lookup<'a>,
+                table: &'a $crate::lookup::Lookup,
             ) -> $crate::here::Local<'a, $out> {
                 Box::pin($with(s, ctx, x, table))
             }

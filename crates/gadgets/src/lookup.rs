@@ -60,10 +60,10 @@ impl Deref for Entries {
 }
 
 /// A public table, and the numbers that its entries belong to.
-#[derive(Clone, Copy)]
-pub struct Lookup<'t> {
+#[derive(Clone)]
+pub struct Lookup {
     /// The entries for `first`, `first + 1`, ...
-    pub entries: &'t Entries,
+    pub entries: Arc<Entries>,
     /// The number of the first entry.
     pub first: i128,
     /// The possible operands.
@@ -95,7 +95,7 @@ struct Planes {
     signed: bool,
 }
 
-impl Lookup<'_> {
+impl Lookup {
     /// Returns the number of the last entry.
     pub fn last(&self) -> i128 {
         self.first + self.entries.len() as i128 - 1
@@ -117,38 +117,39 @@ impl Lookup<'_> {
 }
 
 /// Returns the entry of each number, in the table's ring.
-pub async fn lookup<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+pub async fn lookup<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup) -> Result<S::A> {
     let ring = table.entries.ring();
     let (len, n) = (s.shape(x).1, table.place_bits());
     let planes = table.planes();
     let width = planes.bits.rows();
     if n == 0 || width == 0 {
-        return Ok(s.public(&constant(ctx, table.entries, len)));
+        return Ok(s.public(&constant(ctx, &table.entries, len)));
     }
-    let by_elements = by_elements(n, width);
-    let work = async |ctx: Ctx, range| {
-        let place = place(s, &ctx, &stream::slice(s, x, range), table).await?;
+    let (by_elements, table) = (by_elements(n, width), table.clone());
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| {
+        let place = place(s, ctx, &x, &table).await?;
         if by_elements {
-            return of_elements(s, &ctx, &place, table).await;
+            return of_elements(s, ctx, &place, &table).await;
         }
-        let bits = of_bits(s, &ctx, &place, &planes.bits).await?;
-        weighed(s, &ctx, &bits, planes.signed, ring).await
+        let bits = of_bits(s, ctx, &place, &planes.bits).await?;
+        weighed(s, ctx, &bits, planes.signed, ring).await
     };
-    stream::to_vector(s, ctx, chunks(len, n, width), work).await
+    stream::to_vector(s, ctx, chunks(len, n, width), |range| stream::slice(s, x, range), work).await
 }
 
 /// Returns the lowest bits of the entries, one row.
-pub async fn lookup_bit<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::B> {
+pub async fn lookup_bit<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup) -> Result<S::B> {
     let (len, n) = (s.shape(x).1, table.place_bits());
     let bits = table.entries.to_bits(0..1);
     if n == 0 {
-        return Ok(s.public_bits(&constant(ctx, table.entries, len).to_bits(0..1)));
+        return Ok(s.public_bits(&constant(ctx, &table.entries, len).to_bits(0..1)));
     }
-    let work = async |ctx: Ctx, range| {
-        let place = place(s, &ctx, &stream::slice(s, x, range), table).await?;
-        of_bits(s, &ctx, &place, &bits).await
+    let table = table.clone();
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| {
+        let place = place(s, ctx, &x, &table).await?;
+        of_bits(s, ctx, &place, &bits).await
     };
-    stream::to_lanes(s, ctx, chunks(len, n, 1), work).await
+    stream::to_lanes(s, ctx, chunks(len, n, 1), |range| stream::slice(s, x, range), work).await
 }
 
 /// Returns the first entry, repeated `len` times.
@@ -183,7 +184,7 @@ pub(crate) fn halves(n: u32, width: usize) -> (u32, u32) {
 }
 
 /// Returns x - first, below 2^n; for numbers without an entry, the place of the nearest end.
-pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let public = |value: i128| match ctx.is_dry() {
         true => Vector::shape(ring, len),
@@ -251,7 +252,7 @@ fn of_rows<S: Sharing>(s: &S, one_hot: &S::B, table: &Bits, start: usize) -> S::
 }
 
 /// Returns the first entry plus the differences that the one-hot row's elements select.
-async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup) -> Result<S::A> {
     let (ring, len) = (table.entries.ring(), s.shape(place).1);
     let bits = s.bit_decompose(ctx, place).await?;
     let n = s.bit_shape(&bits).0 as u32;
@@ -262,7 +263,7 @@ async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup<
     let mut rise = table.entries.slice(1..count);
     rise.sub_assign(&table.entries.slice(0..1).broadcast_scalar(count - 1));
     let sum = s.linear(&elements, &Linear::MatrixLeft(&rise, (1, count - 1, len)));
-    Ok(s.add_public(&sum, &constant(ctx, table.entries, len)))
+    Ok(s.add_public(&sum, &constant(ctx, &table.entries, len)))
 }
 
 #[cfg(test)]
@@ -274,8 +275,8 @@ mod tests {
         for (lo, hi, rows) in [(-15, 15, 5), (-16, 0, 5), (0, 31, 5), (-1, -1, 1), (0, 0, 0), (-1 << 63, 1, 64)] {
             for len in [2, 64, 65, 512, 513, 651, 1100] {
                 let numbers: Vec<i128> = (0..len).map(|i| [lo, hi][i % 2]).collect();
-                let entries = Entries::new(Vector::from_i128s(Ring::of(64), &numbers));
-                let planes = Lookup { entries: &entries, first: 0, operand: Operand::Within }.planes();
+                let entries = Arc::new(Entries::new(Vector::from_i128s(Ring::of(64), &numbers)));
+                let planes = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within }.planes();
                 assert_eq!(planes.signed, lo < 0);
                 assert_eq!(planes.bits.rows(), rows, "of {len} from {lo} to {hi}");
             }

@@ -5,6 +5,8 @@
 //! would be 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved into the round of the opening.
 //! **Model**: that of the sharing.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_ring::Vector;
 
@@ -14,16 +16,16 @@ use crate::{Gadgets, stream};
 /// Returns x v: one row of bits times a vector.
 pub async fn mask<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, v: &S::A) -> Result<S::A> {
     let (ring, len) = s.shape(v);
-    let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-        let (x, v) = (stream::slice_lanes(s, x, range.clone()), stream::slice(s, v, range));
-        let (b, as_bits) = s.dabits(&ctx, ring, s.shape(&v).1).await?;
+    let operands = |range: Range<usize>| (stream::slice_lanes(s, x, range.clone()), stream::slice(s, v, range));
+    let work = async move |s: &S, ctx: &Ctx, (x, v): (S::B, S::A)| {
+        let (b, as_bits) = s.dabits(ctx, ring, s.shape(&v).1).await?;
         let hidden = s.xor(&x, &as_bits);
         let open = async |ctx: Ctx| s.open_bits(&ctx, &hidden).await;
         let (c, w) = ctx.join(open, async |ctx: Ctx| s.mul(&ctx, &b, &v).await).await?;
         let kept = times(s, &v, &c.to_vector(ring));
         Ok(s.add(&kept, &times(s, &w, &signs(&c, ring))))
     };
-    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), operands, work).await
 }
 
 /// Returns x where the bit is 1, y elsewhere.

@@ -1,4 +1,4 @@
-//! Element-wise gadgets as streams of chunks.
+//! Element-wise gadgets as streams of chunks, each at whichever worker of the party is free.
 
 use std::ops::Range;
 
@@ -28,19 +28,19 @@ pub async fn to_bits<S: Sharing>(
     s: &S,
     ctx: &Ctx,
     x: &S::A,
-    work: impl AsyncFn(Ctx, S::A) -> Result<S::B>,
+    work: impl AsyncFn(&S, &Ctx, S::A) -> Result<S::B> + Send + Sync + 'static,
 ) -> Result<S::B> {
     let (ring, len) = s.shape(x);
-    let chunk = async |ctx: Ctx, range: Range<usize>| work(ctx, slice(s, x, range)).await;
-    to_lanes(s, ctx, chunks(len, ring.bits()), chunk).await
+    to_lanes(s, ctx, chunks(len, ring.bits()), |range| slice(s, x, range), work).await
 }
 
-/// Runs a gadget whose result is bits; `work` gets the range, to slice its operands.
-pub async fn to_lanes<S: Sharing>(
+/// Runs an element-wise gadget whose result is bits; `operands` slices its operands.
+pub async fn to_lanes<S: Sharing, I: Send + 'static>(
     s: &S,
     ctx: &Ctx,
     chunks: Chunks,
-    work: impl AsyncFn(Ctx, Range<usize>) -> Result<S::B>,
+    operands: impl Fn(Range<usize>) -> I,
+    work: impl AsyncFn(&S, &Ctx, I) -> Result<S::B> + Send + Sync + 'static,
 ) -> Result<S::B> {
     let whole = |first: &S::B| {
         let shape = (s.bit_shape(first).0, chunks.len);
@@ -49,15 +49,16 @@ pub async fn to_lanes<S: Sharing>(
     let write = |x: &mut S::B, at: usize, part: &S::B| {
         s.update_bits(x, part, &UpdateBits::Write(at));
     };
-    run(ctx, chunks.finer(S::FINER), work, whole, write).await
+    run((s, ctx), chunks.finer(S::FINER), operands, work, whole, write).await
 }
 
-/// Runs an element-wise gadget whose result is a vector; `work` gets the range, to slice its operands.
-pub async fn to_vector<S: Sharing>(
+/// Runs an element-wise gadget whose result is a vector; `operands` slices its operands.
+pub async fn to_vector<S: Sharing, I: Send + 'static>(
     s: &S,
     ctx: &Ctx,
     chunks: Chunks,
-    work: impl AsyncFn(Ctx, Range<usize>) -> Result<S::A>,
+    operands: impl Fn(Range<usize>) -> I,
+    work: impl AsyncFn(&S, &Ctx, I) -> Result<S::A> + Send + Sync + 'static,
 ) -> Result<S::A> {
     let whole = |first: &S::A| {
         let ring = s.shape(first).0;
@@ -66,24 +67,28 @@ pub async fn to_vector<S: Sharing>(
     let write = |x: &mut S::A, at: usize, part: &S::A| {
         s.update(x, part, &Update::Write(at));
     };
-    run(ctx, chunks.finer(S::FINER), work, whole, write).await
+    run((s, ctx), chunks.finer(S::FINER), operands, work, whole, write).await
 }
 
 /// Returns the results of all chunks, each in its place. Without elements there is one empty chunk: its shape is that
 /// of the result.
-async fn run<T>(
-    ctx: &Ctx,
+async fn run<S: Sharing, I: Send + 'static, T: Send + 'static>(
+    (s, ctx): (&S, &Ctx),
     chunks: Chunks,
-    work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+    operands: impl Fn(Range<usize>) -> I,
+    work: impl AsyncFn(&S, &Ctx, I) -> Result<T> + Send + Sync + 'static,
     whole: impl Fn(&T) -> T,
     write: impl Fn(&mut T, usize, &T),
 ) -> Result<T> {
     const NOTHING: Error = Error::Bug { what: "a stream without chunks" };
     if chunks.len == 0 {
-        return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await?.pop().ok_or(NOTHING);
+        let nothing = async |ctx: Ctx, _| work(s, &ctx, operands(0..0)).await;
+        return ctx.join_all(1, nothing).await?.pop().ok_or(NOTHING);
     }
+    let party = s.clone();
+    let work = async move |ctx: Ctx, operands: I| work(&party, &ctx, operands).await;
     let mut result = None;
-    ctx.stream_alike(chunks, work, |range, part| match &mut result {
+    ctx.spread(chunks, operands, work, |range, part| match &mut result {
         None if range.len() == chunks.len => result = Some(part),
         Some(result) => write(result, range.start, &part),
         None => write(result.insert(whole(&part)), range.start, &part),

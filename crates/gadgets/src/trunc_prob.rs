@@ -37,8 +37,8 @@ pub async fn trunc_prob<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> R
     if shift == 0 {
         return Ok(x.clone());
     }
-    let work = async |ctx: Ctx, range| trunc_chunk(s, &ctx, &stream::slice(s, x, range), shift).await;
-    stream::to_vector(s, ctx, stream::chunks(len, ring.bits()), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| trunc_chunk(s, ctx, &x, shift).await;
+    stream::to_vector(s, ctx, stream::chunks(len, ring.bits()), |range| stream::slice(s, x, range), work).await
 }
 
 async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, m: u32) -> Result<S::A> {

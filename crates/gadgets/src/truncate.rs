@@ -32,8 +32,8 @@ pub async fn trunc_exact<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> 
         return Ok(x.clone());
     }
     let chunks = stream::chunks(len, 2 * ring.bits());
-    let work = async |ctx: Ctx, range| trunc_chunk(s, &ctx, &stream::slice(s, x, range), shift).await;
-    stream::to_vector(s, ctx, chunks, work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| trunc_chunk(s, ctx, &x, shift).await;
+    stream::to_vector(s, ctx, chunks, |range| stream::slice(s, x, range), work).await
 }
 
 async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S::A> {
@@ -55,8 +55,8 @@ pub async fn trunc_bounded<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -
     if shift == 0 {
         return Ok(x.clone());
     }
-    let work = async |ctx: Ctx, range| bounded_chunk(s, &ctx, &stream::slice(s, x, range), shift).await;
-    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| bounded_chunk(s, ctx, &x, shift).await;
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), |range| stream::slice(s, x, range), work).await
 }
 
 async fn bounded_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S::A> {

@@ -44,8 +44,8 @@ pub async fn convert<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, ring: Ring, sign: S
     if ring.bits() <= from.bits() {
         return Ok(s.linear(x, &Linear::Reduce(ring)));
     }
-    let work = async |ctx: Ctx, range| widen_chunk(s, &ctx, &stream::slice(s, x, range), ring, sign.offset(from)).await;
-    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| widen_chunk(s, ctx, &x, ring, sign.offset(from)).await;
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), |range| stream::slice(s, x, range), work).await
 }
 
 async fn widen_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, wide: Ring, offset: u128) -> Result<S::A> {

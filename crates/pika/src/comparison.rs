@@ -20,8 +20,6 @@
 //!
 //! Keys are large and take few rounds: the form that runs is [predicted](crate::predicted).
 
-use std::ops::Range;
-
 use quorate_additive::stock::MISSING;
 use quorate_engine::{Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Shape, intervals};
@@ -47,16 +45,17 @@ impl Pika {
             return compare::msb(self, ctx, x).await;
         }
         let kind = Kind::SignKey { bits };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
+        let chunks = chunks(len, &kind);
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let dealt = s.draw(ctx, kind.clone(), x.len()).await?;
             let Material { vectors, bits: tops, .. } = dealt;
             let [r, roots, corrections] = vectors.try_into().map_err(|_| MISSING)?;
             let [top] = tops.try_into().map_err(|_| MISSING)?;
-            let c = self.less(&ctx, &r, &stream::slice(self, x, range)).await?;
-            let borrow = self.below(Ring::of(bits - 1), &c, [&roots, &corrections])?;
-            Ok(self.xor_public(&self.xor(&top, &borrow), &c.to_bits(bits - 1..bits)))
+            let c = s.less(ctx, &r, &x).await?;
+            let borrow = s.below(Ring::of(bits - 1), &c, [&roots, &corrections])?;
+            Ok(s.xor_public(&s.xor(&top, &borrow), &c.to_bits(bits - 1..bits)))
         };
-        stream::to_lanes(self, ctx, chunks(len, &kind), work).await
+        stream::to_lanes(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns whether each element is zero.
@@ -67,12 +66,13 @@ impl Pika {
             return equality::eqz(self, ctx, x).await;
         }
         let kind = Kind::Point { place_bits: bits };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let [r, roots, corrections] = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
-            let c = self.less(&ctx, &r, &stream::slice(self, x, range)).await?;
-            self.among(kind.keys()[0], &c, [&roots, &corrections], |c, next| [c, next])
+        let chunks = chunks(len, &kind);
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let [r, roots, corrections] = s.draw(ctx, kind.clone(), x.len()).await?.into_vectors()?;
+            let c = s.less(ctx, &r, &x).await?;
+            s.among(kind.keys()[0], &c, [&roots, &corrections], |c, next| [c, next])
         };
-        stream::to_lanes(self, ctx, chunks(len, &kind), work).await
+        stream::to_lanes(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns floor(x / 2^shift) over the full signed range.
@@ -84,17 +84,18 @@ impl Pika {
             return truncate::trunc_exact(self, ctx, x, shift).await;
         }
         let kind = Kind::FloorKeys { bits, cut };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
+        let chunks = chunks(len, &kind);
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let dealt = s.draw(ctx, kind.clone(), x.len()).await?.into_vectors()?;
             let [r, roots, low_roots, shifted, corrections, low_corrections] = dealt;
-            let c = self.less(&ctx, &r, &truncate::moved(self, &ctx, &stream::slice(self, x, range), bits - 1)).await?;
-            let v = self.below(Ring::of(cut), &c, [&low_roots, &low_corrections])?;
-            let u = self.below(ring, &c, [&roots, &corrections])?;
-            let (v, u) = truncate::as_elements(self, &ctx, (&v, &u), ring, cut).await?;
+            let c = s.less(ctx, &r, &truncate::moved(s, ctx, &x, bits - 1)).await?;
+            let v = s.below(Ring::of(cut), &c, [&low_roots, &low_corrections])?;
+            let u = s.below(ring, &c, [&roots, &corrections])?;
+            let (v, u) = truncate::as_elements(s, ctx, (&v, &u), ring, cut).await?;
             let constant = truncate::minus_quotient(c, cut, bits - 1 - cut);
-            Ok(truncate::quotient(self, &shifted, &constant, (&v, &u), cut))
+            Ok(truncate::quotient(s, &shifted, &constant, (&v, &u), cut))
         };
-        stream::to_vector(self, ctx, chunks(len, &kind), work).await
+        stream::to_vector(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2).
@@ -106,21 +107,22 @@ impl Pika {
             return truncate::trunc_bounded(self, ctx, x, shift).await;
         }
         let kind = Kind::BoundedFloorKey { bits, cut };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
+        let chunks = chunks(len, &kind);
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let dealt = s.draw(ctx, kind.clone(), x.len()).await?.into_vectors()?;
             let [r, roots, shifted, top, corrections] = dealt;
-            let c = self.less(&ctx, &r, &truncate::moved(self, &ctx, &stream::slice(self, x, range), bits - 2)).await?;
-            let v = self.below(Ring::of(cut), &c, [&roots, &corrections])?;
-            let v = self.bit_to_ring(&ctx, &v, ring).await?;
+            let c = s.less(ctx, &r, &truncate::moved(s, ctx, &x, bits - 2)).await?;
+            let v = s.below(Ring::of(cut), &c, [&roots, &corrections])?;
+            let v = s.bit_to_ring(ctx, &v, ring).await?;
             // c_{k-1} (1 - r_{k-1}).
             let c_top = c.to_bits(bits - 1..bits).to_vector(Ring::of(cut));
             let mut minus = c_top.clone();
             minus.neg_assign();
-            let u = self.add_public(&self.linear(&top, &Linear::Factors(&minus)), &c_top);
+            let u = s.add_public(&s.linear(&top, &Linear::Factors(&minus)), &c_top);
             let constant = truncate::minus_quotient(c, cut, bits - 2 - cut);
-            Ok(truncate::quotient(self, &shifted, &constant, (&v, &u), cut))
+            Ok(truncate::quotient(s, &shifted, &constant, (&v, &u), cut))
         };
-        stream::to_vector(self, ctx, chunks(len, &kind), work).await
+        stream::to_vector(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Opens r - x.

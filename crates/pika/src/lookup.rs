@@ -14,8 +14,6 @@
 //! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there
 //! before.
 
-use std::ops::Range;
-
 use quorate_additive::stock::MISSING;
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
@@ -45,39 +43,40 @@ pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
 
 impl Pika {
     /// Returns the entry of each number.
-    pub(crate) async fn look_up(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<A> {
+    pub(crate) async fn look_up(&self, ctx: &Ctx, x: &A, table: &Lookup) -> Result<A> {
         let (ring, n) = (table.entries.ring(), table.place_bits());
         if !has_keys(n, ring.bits()) {
             return gadget::lookup(self, ctx, x, table).await;
         }
         let kind = Kind::Lookup { place_bits: n, bits: ring.bits() };
-        let places = places(self, ctx, table, ring)?;
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
-            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
+        let (chunks, places, table) = (chunks(x.len(), &kind), places(self, ctx, table, ring)?, table.clone());
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let place = gadget::place(s, ctx, &x, &table).await?;
+            let dealt = s.draw(ctx, kind.clone(), x.len()).await?;
             let [r, roots, b, w, product, corrections] = dealt.into_vectors()?;
-            let sum = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
-            let masked = self.open_long(&ctx, &self.sub(&sum, &b)).await?;
-            Ok(self.add(&self.linear(&w, &Linear::Factors(&masked)), &product))
+            let sum = s.sums(ctx, &places, &s.add(&place, &r), [&roots, &corrections]).await?;
+            let masked = s.open_long(ctx, &s.sub(&sum, &b)).await?;
+            Ok(s.add(&s.linear(&w, &Linear::Factors(&masked)), &product))
         };
-        stream::to_vector(self, ctx, chunks(x.len(), &kind), work).await
+        stream::to_vector(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns the lowest bit of each number's entry.
-    pub(crate) async fn look_up_bit(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<B> {
+    pub(crate) async fn look_up_bit(&self, ctx: &Ctx, x: &A, table: &Lookup) -> Result<B> {
         let n = table.place_bits();
         if !has_keys(n, 1) {
             return gadget::lookup_bit(self, ctx, x, table).await;
         }
         let kind = Kind::Point { place_bits: n };
         let places = places(self, ctx, table, Ring::of(1))?;
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
-            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
+        let (chunks, table) = (chunks(x.len(), &kind), table.clone());
+        let work = async move |s: &Pika, ctx: &Ctx, x: A| {
+            let place = gadget::place(s, ctx, &x, &table).await?;
+            let dealt = s.draw(ctx, kind.clone(), x.len()).await?;
             let [r, roots, corrections] = dealt.into_vectors()?;
-            Ok(self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
+            Ok(s.sums(ctx, &places, &s.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
         };
-        stream::to_lanes(self, ctx, chunks(x.len(), &kind), work).await
+        stream::to_lanes(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Runs steps 1 and 2.
@@ -112,7 +111,7 @@ pub(crate) fn under_way(entries: usize, bits: u32, len: u64) -> Option<u64> {
 }
 
 /// Returns the entries over this ring, in the form for look-ups by keys.
-fn places(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
+fn places(s: &Pika, ctx: &Ctx, table: &Lookup, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = !(ctx.is_dry() || s.deals());
     let words = words.then(|| table.entries.kept(make, |kept| kept.ring() == ring));

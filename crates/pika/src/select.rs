@@ -25,16 +25,15 @@ impl Pika {
     /// Returns bit x: one row of bits times a vector.
     pub(crate) async fn select(&self, ctx: &Ctx, bit: &B, x: &A) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let (bit, x) = (stream::slice_lanes(self, bit, range.clone()), stream::slice(self, x, range.clone()));
-            let mut dealt = self.draw(&ctx, Kind::Selection { bits: ring.bits() }, range.len()).await?;
+        let work = async move |s: &Pika, ctx: &Ctx, (bit, x): (B, A)| {
+            let mut dealt = s.draw(ctx, Kind::Selection { bits: ring.bits() }, x.len()).await?;
             let b = dealt.bits.pop().ok_or(MISSING)?;
             let [a, b_in_ring, product] = dealt.into_vectors()?;
-            let (hidden, rest) = (self.xor(&bit, &b), self.sub(&x, &a));
+            let (hidden, rest) = (s.xor(&bit, &b), s.sub(&x, &a));
             let (f, g) = ctx
                 .join(
-                    async |ctx: Ctx| self.open_share(&ctx, &hidden).await,
-                    async |ctx: Ctx| self.open_share(&ctx, &rest).await,
+                    async |ctx: Ctx| s.open_share(&ctx, &hidden).await,
+                    async |ctx: Ctx| s.open_share(&ctx, &rest).await,
                 )
                 .await?;
             let mut of_random = product;
@@ -42,8 +41,10 @@ impl Pika {
             of_random.mul_assign(&signs(&f, ring));
             let mut kept = x;
             kept.mul_assign(&f.to_vector(ring));
-            Ok(self.add(&of_random, &kept))
+            Ok(s.add(&of_random, &kept))
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+        let operands =
+            |range: Range<usize>| (stream::slice_lanes(self, bit, range.clone()), stream::slice(self, x, range));
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * ring.bits()), operands, work).await
     }
 }

@@ -11,6 +11,9 @@
 //!
 //! Every use has a stream of its own, named by (run, lane, use).
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Held, Misuse, Result};
 use quorate_fss::Hash;
@@ -28,8 +31,20 @@ pub(crate) const PARTIES: usize = 3;
 
 const SEED_BYTES: usize = 32;
 
-/// One party's end of sharing between two parties, with a third one that deals.
-pub struct Pika {
+/// One party's end of sharing between two parties, with a third one that deals. A clone is a handle of the same party.
+#[derive(Clone)]
+pub struct Pika(Arc<State>);
+
+impl Deref for Pika {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// The state of a party.
+pub struct State {
     pub(crate) me: usize,
     /// By party, coins that it and this party know; this party's own coins are at its own place.
     pub(crate) coins: [Seed; PARTIES],
@@ -86,7 +101,8 @@ impl Pika {
             }
         });
         let (stock, comparisons, masks) = Default::default();
-        Ok(Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session })
+        let hash = Hash::new(&Tccr::new(&session));
+        Ok(Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session })))
     }
 
     /// Returns a party for dry runs, without seeds, since nothing is drawn.
@@ -105,7 +121,8 @@ impl Pika {
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
         let session = SessionId::from_bytes([0; SEED_BYTES]);
         let (stock, comparisons, masks) = Default::default();
-        Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session }
+        let hash = Hash::new(&Tccr::new(&session));
+        Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))
     }
 
     /// Returns this party without a session and its seeds.

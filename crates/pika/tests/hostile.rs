@@ -28,7 +28,7 @@ async fn program(s: &Pika, ctx: &Ctx) -> Result<usize> {
     let floor = s.trunc_exact(ctx, &product, 3).await?;
     let half = s.trunc_bounded(ctx, &sum, 1).await?;
     let entries = Entries::new(Vector::from_u64s(ring, &(0..1 << K).map(|i| (i * i) & 4095).collect::<Vec<_>>()));
-    let table = Lookup { entries: &entries, first: -(1 << (K - 1)), operand: Operand::Within };
+    let table = Lookup { entries: entries.clone(), first: -(1 << (K - 1)), operand: Operand::Within };
     let found = s.lookup(ctx, &half, &table).await?;
     let shuffled = s.shuffle(ctx, &[&floor, &found], 3).await?;
     let mut shown = open_bits(s, ctx, &s.and(ctx, &sign, &zero).await?).await?.len();

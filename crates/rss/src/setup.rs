@@ -4,6 +4,9 @@
 //! each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
 //! it is the first holder.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use quorate_crypto::{Prg, Seed, SessionId};
 use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_gadgets::Family;
@@ -14,8 +17,20 @@ use crate::forms::Forms;
 use crate::kind::Stock;
 use crate::maps::{Maps, Set, all_sets};
 
-/// One party of replicated secret sharing.
-pub struct Rss {
+/// One party of replicated secret sharing. A clone is a handle of the same party.
+#[derive(Clone)]
+pub struct Rss(Arc<State>);
+
+impl Deref for Rss {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// The state of a party.
+pub struct State {
     pub(crate) maps: Maps,
     /// k_T for every T held, in the order of `maps.held`; empty in a dry run.
     pub(crate) seeds: Vec<Seed>,
@@ -69,7 +84,7 @@ impl Rss {
         let private = own.derive("quorate/rss/private", b"");
         let public = public_seed(&session);
         let (stock, forms, accepted) = Default::default();
-        Ok(Rss { maps, seeds, private, public, accepted, stock, forms, session })
+        Ok(Rss(Arc::new(State { maps, seeds, private, public, accepted, stock, forms, session })))
     }
 
     /// Returns a party for dry runs; it has no seeds, since nothing is drawn.
@@ -79,7 +94,7 @@ impl Rss {
     pub fn dry(parties: usize, me: usize) -> Result<Rss> {
         Self::check_parties(parties)?;
         let session = SessionId::from_bytes([0; 32]);
-        Ok(Rss {
+        Ok(Rss(Arc::new(State {
             maps: Maps::new(parties, me),
             seeds: Vec::new(),
             private: Seed::from_bytes([0; SEED_BYTES]),
@@ -88,7 +103,7 @@ impl Rss {
             stock: Stock::default(),
             forms: Held::default(),
             session,
-        })
+        })))
     }
 
     /// Returns the session's id, the same at all parties.

@@ -73,12 +73,12 @@ impl Rss {
         if k == 1 {
             return Ok(self.low_bit(x));
         }
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+        stream::to_bits(self, ctx, x, async move |s: &Rss, ctx: &Ctx, x: A| {
             let (low, len) = (k as usize - 1, x.shape.1);
-            let Pairs { generate, propagate } = self.summand_pairs(&ctx, &self.bits_of_halves(&x), low, len).await?;
+            let Pairs { generate, propagate } = s.summand_pairs(ctx, &s.bits_of_halves(&x), low, len).await?;
             let top = propagate.map(|share| share.row(low));
             let propagate = propagate.map(|share| low_rows(share, low));
-            Ok(self.xor(&top, &prefix::group(self, &ctx, Pairs { generate, propagate }).await?))
+            Ok(s.xor(&top, &prefix::group(s, ctx, Pairs { generate, propagate }).await?))
         })
         .await
     }
@@ -89,13 +89,13 @@ impl Rss {
         if k == 1 {
             return Ok(self.low_bit(x));
         }
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+        stream::to_bits(self, ctx, x, async move |s: &Rss, ctx: &Ctx, x: A| {
             let (low, len) = (k as usize - 1, x.shape.1);
-            let Pairs { generate, propagate } = self.summand_pairs(&ctx, &self.bits_of_halves(&x), low, len).await?;
+            let Pairs { generate, propagate } = s.summand_pairs(ctx, &s.bits_of_halves(&x), low, len).await?;
             let pairs = Pairs { generate, propagate: propagate.map(|share| low_rows(share, low)) };
-            let carries = prefix::all(self, &ctx, pairs).await?;
-            let upper = self.xor(&propagate.map(|share| share.slice_rows(1..k as usize)), &carries);
-            Ok(self.concat_rows(&[&propagate.map(|share| share.row(0)), &upper]))
+            let carries = prefix::all(s, ctx, pairs).await?;
+            let upper = s.xor(&propagate.map(|share| share.slice_rows(1..k as usize)), &carries);
+            Ok(s.concat_rows(&[&propagate.map(|share| share.row(0)), &upper]))
         })
         .await
     }
@@ -103,15 +103,15 @@ impl Rss {
     /// Returns whether A + B = 0: A equals -B in every bit.
     pub(crate) async fn eqz_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.shape.0.bits();
-        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+        stream::to_bits(self, ctx, x, async move |s: &Rss, ctx: &Ctx, x: A| {
             let len = x.shape.1;
-            let Halves { mine, theirs } = self.halves(&x, len);
+            let Halves { mine, theirs } = s.halves(&x, len);
             let mine = Wiped(mine.to_bits(0..k));
             let theirs = [0, 1].map(|i| Wiped(negated(&theirs[i]).to_bits(0..k)));
-            let a = self.owned(&ctx, &*mine, len).await?;
+            let a = s.owned(ctx, &*mine, len).await?;
             let ones = if ctx.is_dry() { Bits::shape(k as usize, len) } else { Bits::constant(true, k as usize, len) };
-            let equal = self.xor_public(&self.xor(&a, &self.placed(&ctx, &theirs, len)), &ones);
-            equality::and_all(self, &ctx, equal).await
+            let equal = s.xor_public(&s.xor(&a, &s.placed(ctx, &theirs, len)), &ones);
+            equality::and_all(s, ctx, equal).await
         })
         .await
     }
@@ -124,29 +124,28 @@ impl Rss {
         if d == 0 {
             return Ok(x.clone());
         }
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let len = range.len();
-            let mut positive = x.slice(range);
-            self.add_public_scalar(&mut positive, 1 << (k - 1));
-            let sum = async |ctx: Ctx| self.sum_of_shifted(&ctx, &positive, ring, d).await;
+        let work = async move |s: &Rss, ctx: &Ctx, x: A| {
+            let (len, mut positive) = (x.shape.1, x);
+            s.add_public_scalar(&mut positive, 1 << (k - 1));
+            let sum = async |ctx: Ctx| s.sum_of_shifted(&ctx, &positive, ring, d).await;
             let carries = async |ctx: Ctx| {
-                let halves = self.bits_of_halves(&positive);
-                let pairs = self.summand_pairs(&ctx, &halves, k as usize, len).await?;
-                truncate::two_carries(self, &ctx, pairs, d).await
+                let halves = s.bits_of_halves(&positive);
+                let pairs = s.summand_pairs(&ctx, &halves, k as usize, len).await?;
+                truncate::two_carries(s, &ctx, pairs, d).await
             };
             let (sum, (into, out)) = ctx.join(sum, carries).await?;
             let low_ring = Ring::of(d);
             let (into, out) = ctx
                 .join(
-                    async |ctx: Ctx| self.bit_to_ring(&ctx, &into, ring).await,
-                    async |ctx: Ctx| self.bit_to_ring(&ctx, &out, low_ring).await,
+                    async |ctx: Ctx| s.bit_to_ring(&ctx, &into, ring).await,
+                    async |ctx: Ctx| s.bit_to_ring(&ctx, &out, low_ring).await,
                 )
                 .await?;
-            let mut result = self.sub(&self.add(&sum, &into), &lifted(&out, ring, k - d));
-            self.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 1 - d)));
+            let mut result = s.sub(&s.add(&sum, &into), &lifted(&out, ring, k - d));
+            s.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 1 - d)));
             Ok(result)
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), |range| x.slice(range), work).await
     }
 
     /// Returns floor(A / 2^d) + floor(B / 2^d) as elements of `ring`, which may be larger than that of x.
@@ -171,11 +170,10 @@ impl Rss {
     pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
         let (ring, len) = x.shape;
         let (k, low_ring) = (ring.bits(), Ring::of(d));
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let len = range.len();
-            let mut positive = x.slice(range);
-            self.add_public_scalar(&mut positive, 1 << (k - 2));
-            let Halves { mine, theirs } = self.moved(&ctx, self.halves(&positive, len), len);
+        let work = async move |s: &Rss, ctx: &Ctx, x: A| {
+            let (len, mut positive) = (x.shape.1, x);
+            s.add_public_scalar(&mut positive, 1 << (k - 2));
+            let Halves { mine, theirs } = s.moved(ctx, s.halves(&positive, len), len);
             let theirs = [0, 1].map(|i| Wiped(negated(&theirs[i])));
             let top = |half: &Vector| Wiped(half.to_bits(k - 1..k).to_vector(low_ring));
             let mut mine_low = top(&mine);
@@ -184,18 +182,18 @@ impl Rss {
             let theirs_low = [0, 1].map(|i| top(&theirs[i]));
             let quotient = Wiped(shifted_into(&mine, ring, d));
             let less = [0, 1].map(|i| Wiped(negated(&shifted_into(&theirs[i], ring, d))));
-            let wide = async |ctx: Ctx| self.owned(&ctx, &*quotient, len).await;
+            let wide = async |ctx: Ctx| s.owned(&ctx, &*quotient, len).await;
             let wrap = async |ctx: Ctx| {
-                let not_top = self.owned(&ctx, &*mine_low, len).await?;
-                self.paired(&ctx, &not_top, &theirs_low, len).await
+                let not_top = s.owned(&ctx, &*mine_low, len).await?;
+                s.paired(&ctx, &not_top, &theirs_low, len).await
             };
             let (quotient, wrap) = ctx.join(wide, wrap).await?;
-            let difference = self.add(&quotient, &self.placed(&ctx, &less, len));
-            let mut result = self.add(&difference, &lifted(&wrap, ring, k - d));
-            self.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 2 - d)));
+            let difference = s.add(&quotient, &s.placed(ctx, &less, len));
+            let mut result = s.add(&difference, &lifted(&wrap, ring, k - d));
+            s.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 2 - d)));
             Ok(result)
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), |range| x.slice(range), work).await
     }
 
     /// Returns x of Z_2^k in a larger ring: A + B - 2^k u, where u is the carry out of bit k-1. Signed numbers are
@@ -203,22 +201,21 @@ impl Rss {
     pub(crate) async fn widen_summands(&self, ctx: &Ctx, x: &A, wide: Ring, offset: u128) -> Result<A> {
         let (ring, len) = x.shape;
         let k = ring.bits();
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let len = range.len();
-            let mut positive = x.slice(range);
-            self.add_public_scalar(&mut positive, offset);
+        let work = async move |s: &Rss, ctx: &Ctx, x: A| {
+            let (len, mut positive) = (x.shape.1, x);
+            s.add_public_scalar(&mut positive, offset);
             let carry = async |ctx: Ctx| {
-                let pairs = self.summand_pairs(&ctx, &self.bits_of_halves(&positive), k as usize, len).await?;
-                let carry = prefix::group(self, &ctx, pairs).await?;
-                self.bit_to_ring(&ctx, &carry, Ring::of(wide.bits() - k)).await
+                let pairs = s.summand_pairs(&ctx, &s.bits_of_halves(&positive), k as usize, len).await?;
+                let carry = prefix::group(s, &ctx, pairs).await?;
+                s.bit_to_ring(&ctx, &carry, Ring::of(wide.bits() - k)).await
             };
-            let sum = async |ctx: Ctx| self.sum_of_shifted(&ctx, &positive, wide, 0).await;
+            let sum = async |ctx: Ctx| s.sum_of_shifted(&ctx, &positive, wide, 0).await;
             let (carry, sum) = ctx.join(carry, sum).await?;
-            let mut result = self.sub(&sum, &lifted(&carry, wide, k));
-            self.add_public_scalar(&mut result, wide.mask() + 1 - offset);
+            let mut result = s.sub(&sum, &lifted(&carry, wide, k));
+            s.add_public_scalar(&mut result, wide.mask() + 1 - offset);
             Ok(result)
         };
-        stream::to_vector(self, ctx, stream::chunks(len, 2 * wide.bits()), work).await
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * wide.bits()), |range| x.slice(range), work).await
     }
 }
 

@@ -50,7 +50,7 @@ pub const ALL: [Function; 13] = [
 const ROWS: usize = 16;
 
 /// Returns a softmax whose powers are computed.
-pub fn computed(frac: u32, rows: usize) -> Softmax<'static> {
+pub fn computed(frac: u32, rows: usize) -> Softmax {
     Softmax { frac, rows, width: Width::Full, powers: None }
 }
 

@@ -13,7 +13,8 @@ use crate::make::{All, Protocols};
 use crate::memory::Memory;
 use crate::params::Params;
 
-/// One party of the protocol.
+/// One party of the protocol. A clone is a handle of the same party.
+#[derive(Clone)]
 pub struct Spdz2k {
     pub(crate) online: Authenticated,
     pub(crate) protocols: Arc<Protocols>,

@@ -49,8 +49,8 @@ impl Functions for Spdz2k {
     quorate_authenticated::real_functions_online! {}
 
     quorate_authenticated::run_online! {
-        fn softmax(x: &Tagged, of: &Softmax<'_>) -> Tagged;
-        fn lookup(x: &Tagged, table: &Lookup<'_>) -> Tagged;
-        fn lookup_bit(x: &Tagged, table: &Lookup<'_>) -> SharedBits;
+        fn softmax(x: &Tagged, of: &Softmax) -> Tagged;
+        fn lookup(x: &Tagged, table: &Lookup) -> Tagged;
+        fn lookup_bit(x: &Tagged, table: &Lookup) -> SharedBits;
     }
 }

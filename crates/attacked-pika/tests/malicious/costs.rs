@@ -164,7 +164,7 @@ fn lookups_send_what_is_stated() {
     let ring = Ring::of(20);
     for (place_bits, bits) in [(4, 9), (10, 64), (11, 1), (12, 33)] {
         let entries = Entries::new(Vector::constant(Ring::of(bits), 5, 1 << place_bits));
-        let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+        let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
         let costs = measure(async |s, ctx| {
             let numbers = if ctx.is_dry() { Vector::shape(ring, LEN) } else { Vector::constant(ring, 3, LEN) };
             s.lookup(ctx, &s.public(&numbers), &table).await.map(drop)

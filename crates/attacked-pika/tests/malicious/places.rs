@@ -128,7 +128,7 @@ fn tables_of_sixteen_bits_are_looked_up() {
             let found = run.phase(Phase::Online, async |ctx| {
                 let own = (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(bits), &numbers));
                 let x = s.input(ctx, 0, (Ring::of(bits), numbers.len()), own.as_ref()).await?;
-                let table = Lookup { entries: &entries, first: -32768, operand: Operand::Within };
+                let table = Lookup { entries: entries.clone(), first: -32768, operand: Operand::Within };
                 let found = s.lookup(ctx, &x, &table).await?;
                 let checked = s.check(ctx).await?;
                 let shown = s.reveal(ctx, &checked, &found, None).await?;

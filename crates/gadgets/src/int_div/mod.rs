@@ -79,12 +79,12 @@ pub async fn quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: K
     if s.shape(y).0 != ring {
         return Err(Misuse::Other { what: "a division of operands over different rings" }.into());
     }
-    let work = async |ctx: Ctx, range: Span<usize>| {
-        let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
-        let operands = Magnitudes::of(s, &ctx, &x, &y, known).await?;
-        digits::quotient(s, &ctx, &operands, known.digits(), ring).await
+    let operands = |range: Span<usize>| (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
+    let work = async move |s: &S, ctx: &Ctx, (x, y): (S::A, S::A)| {
+        let operands = Magnitudes::of(s, ctx, &x, &y, known).await?;
+        digits::quotient(s, ctx, &operands, known.digits(), ring).await
     };
-    stream::to_vector(s, ctx, stream::chunks(len, 8 * ring.bits()), work).await
+    stream::to_vector(s, ctx, stream::chunks(len, 8 * ring.bits()), operands, work).await
 }
 
 /// Returns x - q y for the quotients q of x by y; 0 where y is 0. Two rounds, or one if no y can be 0.

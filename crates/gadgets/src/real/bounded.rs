@@ -57,11 +57,18 @@ pub async fn gelu<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
     on_interval(s, ctx, x, frac, &GELU, Tail::Identity).await
 }
 
-async fn on_interval<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table, tail: Tail) -> Result<S::A> {
+async fn on_interval<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    frac: u32,
+    table: &'static Table,
+    tail: Tail,
+) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2, ONE_WORD)?;
-    let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), frac, table, tail).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| chunk(s, ctx, &x, frac, table, tail).await;
+    stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, x, range), work).await
 }
 
 async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table, tail: Tail) -> Result<S::A> {

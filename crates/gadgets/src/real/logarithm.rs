@@ -42,8 +42,8 @@ pub async fn log<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32))
     let furthest = from.max((ring.bits() - 1).saturating_sub(from));
     let whole = (furthest * 7).div_ceil(10).next_power_of_two().trailing_zeros();
     check_fine(ring, from.max(to), to + 1 + whole.max(1), s.most_bits())?;
-    let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), (from, to)).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| chunk(s, ctx, &x, (from, to)).await;
+    stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, x, range), work).await
 }
 
 async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {

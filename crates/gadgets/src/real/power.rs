@@ -32,8 +32,8 @@ const WHOLE_BITS: u32 = 6;
 pub async fn exp<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2, ONE_WORD)?;
-    let work = async |ctx: Ctx, range| exp_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| exp_chunk(s, ctx, &x, frac).await;
+    stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, x, range), work).await
 }
 
 async fn exp_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {

@@ -1,5 +1,7 @@
 //! Reciprocal and division.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Misuse, Result};
 
 use super::cubic::evaluate;
@@ -34,8 +36,8 @@ const SHORT: u32 = 31;
 pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check_fine(ring, from.max(to), to + 2, s.most_bits())?;
-    let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), (from, to)).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| reciprocal_chunk(s, ctx, &x, (from, to)).await;
+    stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, x, range), work).await
 }
 
 async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {
@@ -86,16 +88,14 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, q
     if s.shape(y).0 != ring {
         return Err(Misuse::Other { what: "a division of operands over different rings" }.into());
     }
-    let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-        let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
-        match quotient_bits.min(ring.bits() - 1) {
-            ..=SHORT => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
-            _ if up > MAX_FRAC => mantissas_chunk(s, &ctx, &x, &y, up, Digits::Two).await,
-            _ if ring.bits() > 64 => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
-            bits => long_quotient::divide_chunk(s, &ctx, &x, &y, up, bits).await,
-        }
+    let operands = |range: Range<usize>| (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
+    let work = async move |s: &S, ctx: &Ctx, (x, y): (S::A, S::A)| match quotient_bits.min(ring.bits() - 1) {
+        ..=SHORT => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
+        _ if up > MAX_FRAC => mantissas_chunk(s, &ctx, &x, &y, up, Digits::Two).await,
+        _ if ring.bits() > 64 => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
+        bits => long_quotient::divide_chunk(s, &ctx, &x, &y, up, bits).await,
     };
-    stream::to_vector(s, ctx, chunks(len), work).await
+    stream::to_vector(s, ctx, chunks(len), operands, work).await
 }
 
 /// The way to compute a quotient of mantissas.

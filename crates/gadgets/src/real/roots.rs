@@ -53,6 +53,7 @@ pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32
     root.of(s, ctx, x).await
 }
 
+#[derive(Clone, Copy)]
 struct Root {
     table: &'static Table,
     /// Bits after the point of arguments.
@@ -69,11 +70,11 @@ struct Root {
 }
 
 impl Root {
-    async fn of<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
+    async fn of<S: Gadgets>(self, s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
         let (ring, len) = s.shape(x);
         check_fine(ring, self.from.max(self.to), self.to + 2, s.most_bits())?;
-        let work = async |ctx: Ctx, range| self.chunk(s, &ctx, &stream::slice(s, x, range)).await;
-        stream::to_vector(s, ctx, chunks(len), work).await
+        let work = async move |s: &S, ctx: &Ctx, x: S::A| self.chunk(s, ctx, &x).await;
+        stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, x, range), work).await
     }
 
     async fn chunk<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {

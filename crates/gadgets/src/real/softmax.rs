@@ -27,7 +27,7 @@ const PRODUCT_FRAC: u32 = 60;
 const MAX_ROWS: usize = 1 << 26;
 
 /// The parameters of a softmax.
-pub struct Softmax<'t> {
+pub struct Softmax {
     /// Bits after the point of numbers and results.
     pub frac: u32,
     /// Candidates of a lane.
@@ -36,10 +36,10 @@ pub struct Softmax<'t> {
     pub width: Width,
     /// The table of the powers of differences to the largest candidate over [`POWER_RING`], if they are looked up. They
     /// are rounded to the nearest number with [`power_frac`](Softmax::power_frac) bits after the point.
-    pub powers: Option<Lookup<'t>>,
+    pub powers: Option<Lookup>,
 }
 
-impl Softmax<'_> {
+impl Softmax {
     /// Returns the bits after the point of the powers. Each power is off by less than a unit, all in one direction: the
     /// errors of `rows` rows together must stay below half a unit of 2^-frac.
     pub fn power_frac(frac: u32, rows: usize) -> u32 {
@@ -55,7 +55,7 @@ impl Softmax<'_> {
 /// # Errors
 /// [`Misuse`] unless frac <= 16, the ring has at least frac + 2 and at most 64 bits, and the length is a multiple of
 /// `rows`, which is from 1 to 2^26.
-pub async fn softmax<S: Functions>(s: &S, ctx: &Ctx, x: &S::A, of: &Softmax<'_>) -> Result<S::A> {
+pub async fn softmax<S: Functions>(s: &S, ctx: &Ctx, x: &S::A, of: &Softmax) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let &Softmax { frac, rows, width, .. } = of;
     let power_frac = Softmax::power_frac(frac, rows);
@@ -71,14 +71,13 @@ pub async fn softmax<S: Functions>(s: &S, ctx: &Ctx, x: &S::A, of: &Softmax<'_>)
         Some(table) => s.lookup(ctx, &below, table).await?,
         None => {
             let below = plus(s, &below, -1);
-            let part = |range| stream::slice(s, &below, range);
-            let power = async |ctx: Ctx, range| exp_below(s, &ctx, &part(range), frac, power_frac).await;
-            stream::to_vector(s, ctx, chunks(len), power).await?
+            let power = async move |s: &S, ctx: &Ctx, x: S::A| exp_below(s, ctx, &x, frac, power_frac).await;
+            stream::to_vector(s, ctx, chunks(len), |range| stream::slice(s, &below, range), power).await?
         }
     };
     let sums = s.linear(&powers, &Linear::SumAxis(Axis { outer: 1, len: rows, inner: lanes }));
-    let inverse = async |ctx: Ctx, range| inverse_chunk(s, &ctx, &stream::slice(s, &sums, range), power_frac).await;
-    let inverses = stream::to_vector(s, ctx, chunks(lanes), inverse).await?;
+    let inverse = async move |s: &S, ctx: &Ctx, x: S::A| inverse_chunk(s, ctx, &x, power_frac).await;
+    let inverses = stream::to_vector(s, ctx, chunks(lanes), |range| stream::slice(s, &sums, range), inverse).await?;
     let products = s.bilinear(ctx, Form::Product, &powers, &repeat(&inverses)).await?;
     let cut = PRODUCT_FRAC - frac;
     let rounded = s.trunc_exact(ctx, &plus(s, &products, 1 << (cut - 1)), cut).await?;

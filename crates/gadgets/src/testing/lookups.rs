@@ -1,5 +1,7 @@
 //! Tests of look-ups, compared with the table itself: every number of tiny rings, tables of all sizes.
 
+use std::sync::Arc;
+
 use quorate_ring::{Ring, Vector};
 
 use super::{Tested, agreed, all, noise, open, open_bits, share, signed};
@@ -7,7 +9,7 @@ use crate::lookup::{Entries, Lookup, Operand};
 use crate::{Functions, Width};
 
 /// Returns the place of a number's entry: its own, or that of the nearest end.
-fn place(table: &Lookup<'_>, x: i64) -> usize {
+fn place(table: &Lookup, x: i64) -> usize {
     (i128::from(x).clamp(table.first, table.last()) - table.first) as usize
 }
 
@@ -23,14 +25,14 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
         for (i, (bits, result)) in [(3, 3), (9, 9), (2, 40)].into_iter().enumerate() {
             let result = Ring::of(result);
             let values: Vec<i64> = noise(size as u64, size).iter().map(|&v| signed(bits, v)).collect();
-            let entries = Entries::new(Vector::from_i64s(result, &values));
+            let entries = Arc::new(Entries::new(Vector::from_i64s(result, &values)));
             let lowest = -(1i128 << (k - 1));
             let firsts = [lowest, -(size as i128) / 2, (1 << (k - 1)) - size as i128];
             for (j, first) in firsts.into_iter().enumerate() {
                 if first < lowest || size >= LARGE && i != j {
                     continue;
                 }
-                let table = Lookup { entries: &entries, first, operand: Operand::Within };
+                let table = Lookup { entries: entries.clone(), first, operand: Operand::Within };
                 let within: Vec<u64> = (0..size as u64).map(|i| (first as u64).wrapping_add(i)).collect();
                 check::<S>(n, ring, &within, &table, &values);
                 // In a large table, all numbers are looked up only for one first number, which leaves some beyond
@@ -38,7 +40,7 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
                 if size < LARGE || first > lowest && first + (size as i128) < 1 << (k - 1) {
                     for (below, above) in [(true, true), (true, false), (false, true)] {
                         let operand = Operand::Outside { below, above, width: Width::Full };
-                        let table = Lookup { operand, ..table };
+                        let table = Lookup { operand, ..table.clone() };
                         let may_be = |x: &u64| {
                             let x = i128::from(signed(k, *x));
                             (below || x >= first) && (above || x <= table.last())
@@ -52,7 +54,7 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
     }
 }
 
-fn check<S: Tested + Functions>(n: usize, ring: Ring, x: &[u64], table: &Lookup<'_>, values: &[i64]) {
+fn check<S: Tested + Functions>(n: usize, ring: Ring, x: &[u64], table: &Lookup, values: &[i64]) {
     let (numbers, bits) = agreed::<S, _>(n, async |s, ctx| {
         let shared = share(s, ctx, ring, x).await?;
         let numbers = s.lookup(ctx, &shared, table).await?;

@@ -1,5 +1,7 @@
 //! Gadgets on secrets of four bits, for tests that compare what parties receive with the secrets.
 
+use std::sync::Arc;
+
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 
@@ -82,8 +84,8 @@ impl Gadget {
         let Secrets { x, y, bits } = secrets;
         let len = s.shape(x).1;
         let row = |i: usize| s.linear_bits(bits, &quorate_engine::LinearBits::Rows(i..i + 1));
-        let entries = Entries::new(Vector::from_u64s(RING, &[3, 9, 14, 0, 7]));
-        let table = |first: i128, operand: Operand| Lookup { entries: &entries, first, operand };
+        let entries = Arc::new(Entries::new(Vector::from_u64s(RING, &[3, 9, 14, 0, 7])));
+        let table = |first: i128, operand: Operand| Lookup { entries: entries.clone(), first, operand };
         match self {
             Gadget::Open => s.open(ctx, x).await.map(drop),
             Gadget::Mul => s.mul(ctx, x, y).await.map(drop),

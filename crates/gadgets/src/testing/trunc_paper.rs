@@ -69,8 +69,9 @@ async fn truncated<S: Gadgets>(
     if shift == 0 {
         return Ok(x.clone());
     }
-    let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), (shift, bits), corrected).await;
-    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+    let work = async move |s: &S, ctx: &Ctx, x: S::A| chunk(s, ctx, &x, (shift, bits), corrected).await;
+    let operands = |range| stream::slice(s, x, range);
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), operands, work).await
 }
 
 async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (d, bits): (u32, u32), corrected: Corrected) -> Result<S::A> {

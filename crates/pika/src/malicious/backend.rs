@@ -75,9 +75,9 @@ impl Functions for PikaMalicious {
     real_functions_online! {}
 
     /// Uses keys if powers are looked up.
-    async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
+    async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax) -> Result<Tagged> {
         #[inline(never)]
-        fn here<'a>(s: &'a PikaMalicious, ctx: &'a Ctx, x: &'a Tagged, of: &'a Softmax<'a>) -> Local<'a, Tagged> {
+        fn here<'a>(s: &'a PikaMalicious, ctx: &'a Ctx, x: &'a Tagged, of: &'a Softmax) -> Local<'a, Tagged> {
             Box::pin(real::softmax(s, ctx, x, of))
         }
         match of.powers {

@@ -120,38 +120,40 @@ impl PikaMalicious {
         let (ring, len) = self.shape(x);
         let Some(mask) = Mask::new(self.third.params, ring) else { return self.online.msb(ctx, x).await };
         let k = ring.bits();
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let masked = self.open_masked(&ctx, &mask, &stream::slice(self, x, range)).await?;
-            let sums = self.leaf_sums(&mask, &masked, BIT, |digit: Digit, x, j| {
+        let chunks = mask.chunks(len);
+        let work = async move |s: &PikaMalicious, ctx: &Ctx, x: Tagged| {
+            let masked = s.open_masked(ctx, &mask, &x).await?;
+            let sums = s.leaf_sums(&mask, &masked, BIT, |digit: Digit, x, j| {
                 let [g, p] = borrows(x, j, 0..digit.bits.min(k - 1 - digit.first));
                 [g, p, u64::from(digit.first + digit.bits == k) & (j >> (digit.bits - 1))]
             })?;
             let [generate, propagate, mut top] = sums;
-            let borrow = self.borrow(&ctx, Borrows { generate, propagate }).await?.generate;
+            let borrow = s.borrow(ctx, Borrows { generate, propagate }).await?.generate;
             let above = masked.opened.to_bits(k - 1..k).to_vector(BIT);
-            let below = self.add(&top.pop().ok_or(NO_DIGITS)?, &borrow);
-            self.lsb(&ctx, &self.add_public(&below, &above)).await
+            let below = s.add(&top.pop().ok_or(NO_DIGITS)?, &borrow);
+            s.lsb(ctx, &s.add_public(&below, &above)).await
         };
-        stream::to_lanes(self, ctx, mask.chunks(len), work).await
+        stream::to_lanes(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns whether each element is zero.
     pub(super) async fn is_zero(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
         let (ring, len) = self.shape(x);
         let Some(mask) = Mask::new(self.third.params, ring) else { return self.online.eqz(ctx, x).await };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let masked = self.open_masked(&ctx, &mask, &stream::slice(self, x, range)).await?;
-            let [mut all] = self.leaf_sums(&mask, &masked, BIT, |_, x, j| [u64::from(x == j)])?;
+        let chunks = mask.chunks(len);
+        let work = async move |s: &PikaMalicious, ctx: &Ctx, x: Tagged| {
+            let masked = s.open_masked(ctx, &mask, &x).await?;
+            let [mut all] = s.leaf_sums(&mask, &masked, BIT, |_, x, j| [u64::from(x == j)])?;
             while all.len() > 1 {
                 let upper: Vec<&Tagged> = all.iter().skip(1).step_by(2).collect();
                 let lower: Vec<&Tagged> = all.iter().step_by(2).take(upper.len()).collect();
-                let mut both = self.products(&ctx, &upper, &lower).await?;
+                let mut both = s.products(ctx, &upper, &lower).await?;
                 both.extend((all.len() % 2 == 1).then(|| all.pop()).flatten());
                 all = both;
             }
-            self.lsb(&ctx, &all.pop().ok_or(NO_DIGITS)?).await
+            s.lsb(ctx, &all.pop().ok_or(NO_DIGITS)?).await
         };
-        stream::to_lanes(self, ctx, mask.chunks(len), work).await
+        stream::to_lanes(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Returns floor(x / 2^shift), for all numbers, or for those that fit k - 1 bits.
@@ -169,10 +171,11 @@ impl PikaMalicious {
                 false => self.online.trunc_exact(ctx, x, shift).await,
             };
         };
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let x = truncate::moved(self, &ctx, &stream::slice(self, x, range), top);
-            let masked = self.open_masked(&ctx, &mask, &x).await?;
-            let sums = self.leaf_sums(&mask, &masked, ring, |digit: Digit, x, j| {
+        let chunks = mask.chunks(len);
+        let work = async move |s: &PikaMalicious, ctx: &Ctx, x: Tagged| {
+            let x = truncate::moved(s, ctx, &x, top);
+            let masked = s.open_masked(ctx, &mask, &x).await?;
+            let sums = s.leaf_sums(&mask, &masked, ring, |digit: Digit, x, j| {
                 let below = cut.saturating_sub(digit.first).min(digit.bits);
                 let [g, p] = borrows(x, j, 0..below);
                 let [upper_g, upper_p] = borrows(x, j, below..digit.bits);
@@ -186,35 +189,35 @@ impl PikaMalicious {
             generate.truncate(lower);
             propagate.truncate(lower);
             let low = Borrows { generate, propagate };
-            let mut quotient = self.linear(&masked.digits[0], &Linear::Scale(0));
+            let mut quotient = s.linear(&masked.digits[0], &Linear::Scale(0));
             for (i, digit) in all.iter().enumerate().skip(digits - upper) {
                 let (part, at) = match digit.first.checked_sub(cut) {
                     Some(at) => (&masked.digits[i], at),
                     None => (&shifted[i], 0),
                 };
-                quotient = self.add(&quotient, &self.linear(part, &Linear::Scale(1 << at)));
+                quotient = s.add(&quotient, &s.linear(part, &Linear::Scale(1 << at)));
             }
             let low_ring = Ring::of(cut);
-            let reduced = |x: Tagged| self.linear(&x, &Linear::Reduce(low_ring));
+            let reduced = |x: Tagged| s.linear(&x, &Linear::Reduce(low_ring));
             let (v, u) = if bounded {
                 let top = reduced(tops.into_iter().next_back().ok_or(NO_DIGITS)?);
                 let mut not_above = masked.opened.to_bits(ring.bits() - 1..ring.bits());
                 not_above.not_assign();
-                let u = self.linear(&top, &Linear::Factors(&not_above.to_vector(low_ring)));
-                (self.borrow(&ctx, low).await?.generate, u)
+                let u = s.linear(&top, &Linear::Factors(&not_above.to_vector(low_ring)));
+                (s.borrow(ctx, low).await?.generate, u)
             } else {
                 let [generate, propagate] =
                     [upper_g, upper_p].map(|mut all| all.split_off(digits - upper).into_iter().map(reduced).collect());
-                self.both_borrows(&ctx, low, Borrows { generate, propagate }).await?
+                s.both_borrows(ctx, low, Borrows { generate, propagate }).await?
             };
             let mut constant = masked.opened;
             constant.shr_logical(cut);
             constant.add_scalar(ring.mask() + 1 - (1 << (top - cut)));
-            let u = self.linear(&u, &Linear::Raise(ring, ring.bits() - cut));
-            let taken = self.add(&quotient, &v);
-            Ok(self.add_public(&self.sub(&u, &taken), &constant))
+            let u = s.linear(&u, &Linear::Raise(ring, ring.bits() - cut));
+            let taken = s.add(&quotient, &v);
+            Ok(s.add_public(&s.sub(&u, &taken), &constant))
         };
-        stream::to_vector(self, ctx, mask.chunks(len), work).await
+        stream::to_vector(self, ctx, chunks, |range| stream::slice(self, x, range), work).await
     }
 
     /// Runs step 1.

@@ -12,7 +12,6 @@
 //! With one key the entry is g_0, and step 2 is the last. Sent by each of P0 and P1: n bits, and 32 k if there are two
 //! keys. Rounds: 1, and 1 more with two keys. Keys are evaluated again where they are used: values are not kept.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use quorate_authenticated::shared::Shared;
@@ -31,7 +30,7 @@ pub(super) const MOST_ENTRIES: usize = (1 << 17) + 1;
 
 impl PikaMalicious {
     /// Returns the entry of each number.
-    pub(super) async fn look_up(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<Tagged> {
+    pub(super) async fn look_up(&self, ctx: &Ctx, x: &Tagged, table: &Lookup) -> Result<Tagged> {
         match Digits::new(self.third.params, table.place_bits(), table.entries.ring()) {
             Some(digits) => self.by_digits(ctx, x, table, (digits, table.entries.ring())).await,
             None => self.online.lookup(ctx, x, table).await,
@@ -39,7 +38,7 @@ impl PikaMalicious {
     }
 
     /// Returns the lowest bit of each number's entry.
-    pub(super) async fn look_up_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<SharedBits> {
+    pub(super) async fn look_up_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup) -> Result<SharedBits> {
         let ring = Ring::of(1);
         match Digits::new(self.third.params, table.place_bits(), ring) {
             Some(digits) => {
@@ -57,13 +56,7 @@ impl PikaMalicious {
         Some(len.min((chunk * window) as u64) * bytes_of(digits) as u64)
     }
 
-    async fn by_digits(
-        &self,
-        ctx: &Ctx,
-        x: &Tagged,
-        table: &Lookup<'_>,
-        (digits, ring): (Digits, Ring),
-    ) -> Result<Tagged> {
+    async fn by_digits(&self, ctx: &Ctx, x: &Tagged, table: &Lookup, (digits, ring): (Digits, Ring)) -> Result<Tagged> {
         let (n, choices) = (table.place_bits(), digits.choices());
         let make = || {
             let entries = table.entries.convert(ring).to_u64s();
@@ -71,21 +64,23 @@ impl PikaMalicious {
         };
         let words = !ctx.is_dry() && !self.third.pairs.deals();
         let windows = words.then(|| table.entries.kept(make, |kept| kept.ring() == ring && kept.place_bits() == n));
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let len = range.len();
-            let place = gadget::place(self, &ctx, &stream::slice(self, x, range), table).await?;
-            let drawn = self.draw(&ctx, digits.kind(), len).await?;
+        let table = table.clone();
+        let work = async move |s: &PikaMalicious, ctx: &Ctx, x: Tagged| {
+            let len = s.shape(&x).1;
+            let place = gadget::place(s, ctx, &x, &table).await?;
+            let drawn = s.draw(ctx, digits.kind(), len).await?;
             let (r, elements, blocks) = parts(drawn)?;
-            let r = self.linear(&r, &Linear::Reduce(Ring::of(n)));
-            let opened = self.open(&ctx, &self.add(&place, &r)).await?;
-            let (sums, hot) = self.sums(digits, ring, windows.as_ref(), (&opened, &blocks))?;
+            let r = s.linear(&r, &Linear::Reduce(Ring::of(n)));
+            let opened = s.open(ctx, &s.add(&place, &r)).await?;
+            let (sums, hot) = s.sums(digits, ring, windows.as_ref(), (&opened, &blocks))?;
             let Some([b, c]) = elements else { return Ok(sums) };
-            let masked = self.open(&ctx, &self.sub(&sums, &b)).await?;
-            let chosen = self.linear(&hot, &Linear::Factors(&masked));
+            let masked = s.open(ctx, &s.sub(&sums, &b)).await?;
+            let chosen = s.linear(&hot, &Linear::Factors(&masked));
             let axis = quorate_engine::Axis { outer: len, len: choices, inner: 1 };
-            Ok(self.add(&self.linear(&chosen, &Linear::SumAxis(axis)), &c))
+            Ok(s.add(&s.linear(&chosen, &Linear::SumAxis(axis)), &c))
         };
-        stream::to_vector(self, ctx, chunks(self.shape(x).1, digits), work).await
+        let operands = |range| stream::slice(self, x, range);
+        stream::to_vector(self, ctx, chunks(self.shape(x).1, digits), operands, work).await
     }
 
     /// Step 2: returns the sums, and e_h with its tags.

@@ -43,7 +43,8 @@ use zeroize::Zeroizing;
 
 use crate::setup::{DEALER, Pika};
 
-/// One party's end of the malicious form.
+/// One party's end of the malicious form. A clone is a handle of the same party.
+#[derive(Clone)]
 pub struct PikaMalicious {
     pub(crate) online: Authenticated,
     pub(crate) third: Arc<Third>,

@@ -103,7 +103,7 @@ fn lookups() {
         let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns };
         let entries = Entries::new(Vector::from_u64s(Ring::of(k), &values));
         case.check(async |s, ctx, x| {
-            let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+            let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
             Ok(Shared::Values(s.lookup(ctx, x[0].values(), &table).await?))
         });
     }

@@ -256,7 +256,7 @@ fn places_are_masked_by_all_places() {
                 let opened = opened(&batches, dealt, async |s, ctx| {
                     let own = (ctx.me() == 0).then(|| Vector::from_u64s(Ring::of(BITS + 1), &[input]));
                     let x = s.input(ctx, 0, (Ring::of(BITS + 1), 1), own.as_ref()).await?;
-                    let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+                    let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
                     s.lookup(ctx, &x, &table).await.map(drop)
                 });
                 assert_eq!(opened.len(), 2, "the input, and the place");
@@ -304,7 +304,7 @@ fn sums_of_look_ups_are_masked_one_by_one() {
         opened(&batches, change, async |s, ctx| {
             let own = (ctx.me() == 0).then(|| Vector::from_u64s(Ring::of(BITS + 1), &[1234]));
             let x = s.input(ctx, 0, (Ring::of(BITS + 1), 1), own.as_ref()).await?;
-            let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+            let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
             s.lookup(ctx, &x, &table).await.map(drop)
         })
     };

@@ -40,7 +40,7 @@ impl<S: Computes> Executor<'_, S> {
             }
         };
         let entries = entries_of(table, ring_of(node.dtype));
-        let lookup = Lookup { entries: &entries, first, operand };
+        let lookup = Lookup { entries: entries.clone(), first, operand };
         Ok(match node.dtype {
             Dtype::Bit => Value::Bits(self.s.lookup_bit(ctx, &x, &lookup).await?),
             _ => Value::Arith(self.s.lookup(ctx, &x, &lookup).await?),
@@ -60,7 +60,7 @@ impl<S: Computes> Executor<'_, S> {
         let (s, (mut x, mut y)) = (self.s, self.ariths(pair)?);
         let node = self.work.graph.node(id);
         let entries = entries_of(&pairs.table, ring_of(node.dtype));
-        let table = Lookup { entries: &entries, first: pairs.table.first(), operand: Operand::Within };
+        let table = Lookup { entries: entries.clone(), first: pairs.table.first(), operand: Operand::Within };
         let ((ring, len), needed) = (s.shape(&x), table.place_bits());
         if needed > ring.bits() {
             let sign = sign_of(self.work.graph.node(node.inputs[0]).dtype);
