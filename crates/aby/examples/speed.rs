@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p quorate-aby --example speed [filter]`
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use quorate_aby::{Aby, Share};

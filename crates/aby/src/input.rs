@@ -65,17 +65,17 @@ impl Aby {
     pub(crate) async fn open_in_place(&self, ctx: &Ctx, x: Share<Vector>) -> Result<Share<Vector>> {
         let chunks = opening(x.shape_of());
         let value = RefCell::new(x);
-        let work = async |ctx: Ctx, range| {
-            let own = value.borrow().map(|x| x.slice(range));
-            self.open_share(&ctx, &own, None).await?.ok_or(NOT_OPENED)
-        };
-        ctx.stream_alike(chunks, work, |range, part| value.borrow_mut().write_at(range.start, &part)).await?;
+        let aby = self.clone();
+        let work = async move |ctx: Ctx, x| aby.open_share(&ctx, &x, None).await?.ok_or(NOT_OPENED);
+        let part = |range| value.borrow().map(|x| x.slice(range));
+        ctx.spread(chunks, part, work, |range, part| value.borrow_mut().write_at(range.start, &part)).await?;
         Ok(value.into_inner())
     }
 
     /// Opens as [`Aby::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>, only: Option<usize>) -> Result<Option<Vector>> {
-        let open = async |ctx: &Ctx, x: &Share<Vector>| self.open_share(ctx, x, only).await;
+        let aby = self.clone();
+        let open = async move |ctx: &Ctx, x: &Share<Vector>| aby.open_share(ctx, x, only).await;
         in_chunks(ctx, x, only.is_none_or(|to| to == self.me), open).await
     }
 }

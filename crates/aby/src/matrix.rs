@@ -139,20 +139,20 @@ impl Aby {
         let blocks = product.blocks();
         let mut factor = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * k)));
         let mut sum = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
-        let work = async |ctx: Ctx, at: Range<usize>| {
-            let block = &blocks[at.start];
-            let (choices, keys) = self.ot.receive_random(&ctx, product.transfers(block)).await?;
+        let aby = self.clone();
+        let work = async move |ctx: Ctx, block: Range<usize>| {
+            let (choices, keys) = aby.ot.receive_random(&ctx, product.transfers(&block)).await?;
             let choices = in_rows(&Share::of(choices), ring.bits() as usize, block.len());
             let mut parts = Share::of(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let receive = async |ctx: Ctx, j: usize| {
-                let message = product.message(j as u32, block);
-                Ok(Share::of(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
+                let message = product.message(j as u32, &block);
+                Ok(Share::of(ctx.exchange::<Vector>(&[], &[(aby.peer(), message)]).await?.pop().ok_or(MISSING)?))
             };
             let received = ctx.join_all(ring.bits() as usize, receive).await?;
             let rows: Vec<u32> = (0..block.len() as u32).flat_map(|row| std::iter::repeat_n(row, n)).collect();
             for (j, received) in (0..).zip(received) {
                 let chosen = choices.map(|c| c.row(j as usize));
-                let (narrow, len) = product.message(j, block);
+                let (narrow, len) = product.message(j, &block);
                 let range = j as usize * block.len()..(j as usize + 1) * block.len();
                 let mut part = pads(&ctx, part_of(keys.as_slice(), range), block.len(), &[(narrow, n)]).remove(0);
                 let repeated = chosen.map(|c| c.to_vector(narrow).gather(&rows));
@@ -164,11 +164,17 @@ impl Aby {
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
         let class = |at: usize| blocks[at].len();
-        ctx.stream_classes(chunks, class, work, |at, (own, parts)| {
-            let block = &blocks[at.start];
-            factor.write_at(block.start, &own);
-            product.gather_up(ctx, &mut sum, block, &parts);
-        })
+        ctx.spread_classes(
+            chunks,
+            class,
+            |at| blocks[at.start].clone(),
+            work,
+            |at, (own, parts)| {
+                let block = &blocks[at.start];
+                factor.write_at(block.start, &own);
+                product.gather_up(ctx, &mut sum, block, &parts);
+            },
+        )
         .await?;
         Ok((factor, sum))
     }
@@ -178,16 +184,18 @@ impl Aby {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
         let mut sum = Share::of(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
-        let work = async |ctx: Ctx, at: Range<usize>| {
-            let block = &blocks[at.start];
-            let [zeros, ones] = self.ot.send_random(&ctx, product.transfers(block)).await?;
-            let elements: Vec<u32> =
-                block.clone().flat_map(|at| (0..n).map(move |i| (at % k * n + i) as u32)).collect();
-            let rows = factor.map(|f| f.gather(&elements));
+        let operands = |at: Range<usize>| {
+            let block = blocks[at.start].clone();
+            let elements = block.clone().flat_map(|at| (0..n).map(move |i| (at % k * n + i) as u32));
+            (block, factor.map(|f| f.gather(&elements.collect::<Vec<_>>())))
+        };
+        let aby = self.clone();
+        let work = async move |ctx: Ctx, (block, rows): (Range<usize>, A)| {
+            let [zeros, ones] = aby.ot.send_random(&ctx, product.transfers(&block)).await?;
             let mut parts = Share::of(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let mut messages = Vec::new();
             for j in 0..ring.bits() {
-                let (narrow, _) = product.message(j, block);
+                let (narrow, _) = product.message(j, &block);
                 let range = j as usize * block.len()..(j as usize + 1) * block.len();
                 let pad =
                     |keys: &[u128]| pads(&ctx, part_of(keys, range.clone()), block.len(), &[(narrow, n)]).remove(0);
@@ -199,13 +207,13 @@ impl Aby {
                 parts.sub_assign(&zero.map(|zero| weighted(zero, ring, j)));
             }
             let send =
-                async |ctx: Ctx, j: usize| ctx.exchange::<Vector>(&[(self.peer(), &*messages[j])], &[]).await.map(drop);
+                async |ctx: Ctx, j: usize| ctx.exchange::<Vector>(&[(aby.peer(), &*messages[j])], &[]).await.map(drop);
             ctx.join_all(messages.len(), send).await?;
             Ok(parts)
         };
         let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
         let class = |at: usize| blocks[at].len();
-        ctx.stream_classes(chunks, class, work, |at, parts| {
+        ctx.spread_classes(chunks, class, operands, work, |at, parts| {
             product.gather_up(ctx, &mut sum, &blocks[at.start], &parts)
         })
         .await?;

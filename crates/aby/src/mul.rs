@@ -72,23 +72,23 @@ impl Aby {
     /// Computes x y, element by element, as a stream of chunks.
     async fn multiply_elements(&self, ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>) -> Result<Share<Vector>> {
         let (ring, len) = x.shape_of();
-        let chunk = async |ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>| {
-            let kind = Kind::Triple { bits: ring.bits() };
-            let triple: [Share<Vector>; 3] = self.draw(ctx, kind, x.len()).await?.into_vectors()?;
-            let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
-            Ok(combined(self.me, triple, (&d, &e), Vector::add_mul_assign))
-        };
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * CHUNK_VECTORS);
         if chunks.count() <= 1 {
-            return chunk(ctx, x, y).await;
+            return self.multiply_chunk(ctx, x, y).await;
         }
         let mut result = Share::of(blank::<Vector>(ctx.is_dry(), (ring, len)));
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.clone())));
-            chunk(&ctx, &x, &y).await
-        };
-        ctx.stream_alike(chunks, work, |range, part: Share<Vector>| result.write_at(range.start, &part)).await?;
+        let parts = |range: Range<usize>| [x, y].map(|v| v.map(|v| v.slice(range.clone())));
+        let aby = self.clone();
+        let work = async move |ctx: Ctx, [x, y]: [Share<Vector>; 2]| aby.multiply_chunk(&ctx, &x, &y).await;
+        ctx.spread(chunks, parts, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
+    }
+
+    async fn multiply_chunk(&self, ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>) -> Result<Share<Vector>> {
+        let kind = Kind::Triple { bits: x.ring().bits() };
+        let triple: [Share<Vector>; 3] = self.draw(ctx, kind, x.len()).await?.into_vectors()?;
+        let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
+        Ok(combined(self.me, triple, (&d, &e), Vector::add_mul_assign))
     }
 
     /// Opens x - a and y - b: in one message, or each by itself if they are long.

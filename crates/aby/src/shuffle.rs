@@ -149,8 +149,10 @@ impl Aby {
         let blank_cells =
             |&(ring, width): &(Ring, usize)| Cells::new(Share::of(blank(ctx.is_dry(), (ring, rows * width))), width);
         let mut cells: Vec<Cells> = columns.iter().map(blank_cells).collect();
-        let work = async |ctx: Ctx, range| self.choose_products(&ctx, layers, range, columns).await;
-        ctx.stream_alike(parts(rows), work, |range, parts: Vec<[A; 2]>| {
+        let (aby, kinds) = (self.clone(), columns.to_vec());
+        let work = async move |ctx: Ctx, settings| aby.choose_products(&ctx, settings, &kinds).await;
+        let settings = |range| settings(ctx.is_dry(), layers, range);
+        ctx.spread(parts(rows), settings, work, |range, parts: Vec<[A; 2]>| {
             for (cells, [settings, products]) in cells.iter_mut().zip(&parts) {
                 cells.pass(layers, range.clone(), |difference, span| {
                     let mut product = difference.clone();
@@ -164,24 +166,15 @@ impl Aby {
         Ok(cells.into_iter().map(|cells| cells.values).collect())
     }
 
-    /// Returns, for these switches and each column, their settings and the summand for settings times own differences.
+    /// Returns, for switches with these settings and each column, their settings and the summand for settings times own
+    /// differences.
     async fn choose_products(
         &self,
         ctx: &Ctx,
-        layers: &Layers,
-        range: Range<usize>,
+        settings: Share<Bits>,
         columns: &[(Ring, usize)],
     ) -> Result<Vec<[A; 2]>> {
-        let count = range.len();
-        let settings = match ctx.is_dry() {
-            true => Share::of(Bits::shape(1, count)),
-            false => {
-                let crossed = part(layers, range).flatten().map(|switch| switch.crossed);
-                let mut settings = Zeroizing::new(Vec::with_capacity(count));
-                settings.extend(crossed);
-                Share::of(Bits::from_bools(1, count, &settings))
-            }
-        };
+        let count = settings.lanes();
         let (mut place, keys) = self.ot.receive_random(ctx, count).await?;
         place.xor_assign(&settings);
         let place = Share::of(place);
@@ -265,6 +258,17 @@ impl Aby {
         };
         Ok(zeros.into_iter().zip(ones).zip(columns).map(column).collect())
     }
+}
+
+/// Returns the settings of a range of switches, one row.
+fn settings(dry: bool, layers: &Layers, range: Range<usize>) -> Share<Bits> {
+    let count = range.len();
+    if dry {
+        return Share::of(Bits::shape(1, count));
+    }
+    let mut settings = Zeroizing::new(Vec::with_capacity(count));
+    settings.extend(part(layers, range).flatten().map(|switch| switch.crossed));
+    Share::of(Bits::from_bools(1, count, &settings))
 }
 
 /// Returns the switches whose transfers are made together.

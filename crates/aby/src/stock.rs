@@ -48,7 +48,8 @@ impl Stocks for Aby {
             }
             kind => chunks(kind, len),
         };
-        let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, kind, len).await;
+        let own = kind.clone();
+        let make = async move |s: &Aby, ctx: &Ctx, len: usize| s.make_chunk(ctx, &own, len).await;
         match chunks.count() {
             0 | 1 => self.make_chunk(ctx, kind, len).await,
             _ => self.make_in_chunks(ctx, kind, chunks, make).await,

@@ -1,12 +1,14 @@
 //! Tests of costs: the bytes on the wire equal those of a dry run and of the formulas in `cost`; the paper's tables are
 //! an upper bound.
 
+use std::sync::Arc;
+
 use crate::common::*;
 use quorate_aby::Aby;
 use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
-use quorate_gadgets::lookup::{self, Lookup, Operand};
+use quorate_gadgets::lookup::{self, Entries, Lookup, Operand};
 use quorate_gadgets::testing::convolutions::kinds;
 use quorate_gadgets::{Functions, Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
@@ -131,11 +133,7 @@ fn lookups() {
         [(3, 2, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 33, 30_001), (200, 1, 70)]
     {
         let table = Vector::constant(Ring::of(k), 1, entries);
-        let table = Lookup {
-            entries: &quorate_gadgets::lookup::Entries::new(table.clone()),
-            first: 0,
-            operand: Operand::Within,
-        };
+        let table = Lookup { entries: Arc::new(Entries::new(table.clone())), first: 0, operand: Operand::Within };
         let n = table.place_bits();
         let x = |s: &Aby, ctx: &Ctx| given(s, ctx, 40, len);
         check("look-up", &cost::lookup(n, k, len), async |s, ctx| s.lookup(ctx, &x(s, ctx), &table).await);
@@ -151,11 +149,7 @@ fn keys_are_cheaper_than_products() {
         let entries: Vec<u64> =
             (0..1u64 << n).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - width)).collect();
         let entries = Vector::from_u64s(Ring::of(k), &entries);
-        let table = Lookup {
-            entries: &quorate_gadgets::lookup::Entries::new(entries.clone()),
-            first: 0,
-            operand: Operand::Within,
-        };
+        let table = Lookup { entries: Arc::new(Entries::new(entries.clone())), first: 0, operand: Operand::Within };
         let len = 2000;
         let work = async |s: &Aby, ctx: &Ctx| lookup::lookup(s, ctx, &given(s, ctx, 40, len), &table).await;
         let both: Vec<[Traffic; 2]> = (0..2)

@@ -1,5 +1,7 @@
 //! The gadgets over `aby` equal plain arithmetic: all inputs of tiny rings.
 
+use std::sync::Arc;
+
 use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Sharing;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::common::*;
 use quorate_aby::{Aby, Kind, Share, Table};

@@ -1,7 +1,5 @@
 //! Openings of vectors, whole or as a stream of chunks. What is sent, and to whom, depends on the family.
 
-use std::ops::Range;
-
 use quorate_engine::{Chunks, Ctx, Error, Result};
 use quorate_ring::{Module, Ring, Vector};
 
@@ -20,30 +18,35 @@ pub fn opening((ring, len): (Ring, usize)) -> Chunks {
 ///
 /// # Errors
 /// Those of `open`.
-pub async fn in_chunks<K>(
+pub async fn in_chunks<K: Send + Sync + 'static>(
     ctx: &Ctx,
     x: &Share<Vector, K>,
     learns: bool,
-    open: impl AsyncFn(&Ctx, &Share<Vector, K>) -> Result<Option<Vector>>,
+    open: impl AsyncFn(&Ctx, &Share<Vector, K>) -> Result<Option<Vector>> + Send + Sync + 'static,
 ) -> Result<Option<Vector>> {
     let chunks = opening(x.shape_of());
     if chunks.count() <= 1 {
         return open(ctx, x).await;
     }
     let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), x.shape_of()));
-    let work = async |ctx: Ctx, range: Range<usize>| open(&ctx, &x.map(|x| x.slice(range))).await;
-    ctx.stream_alike(chunks, work, |range, part: Option<Vector>| {
-        if let (Some(value), Some(part)) = (&mut value, part) {
-            value.write_at(range.start, &part);
-        }
-    })
+    let work = async move |ctx: Ctx, x: Share<Vector, K>| open(&ctx, &x).await;
+    ctx.spread(
+        chunks,
+        |range| x.map(|x| x.slice(range)),
+        work,
+        |range, part: Option<Vector>| {
+            if let (Some(value), Some(part)) = (&mut value, part) {
+                value.write_at(range.start, &part);
+            }
+        },
+    )
     .await?;
     Ok(value)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::sync::{Arc, Mutex};
 
     use quorate_engine::{Phase, dry};
 
@@ -53,9 +56,10 @@ mod tests {
 
     /// Opens x by doubling its chunks, in a dry run or with values; returns also the lengths of the chunks.
     fn opened(is_dry: bool, x: &Share<Vector>, learns: bool) -> (Option<Vector>, Vec<usize>) {
-        let lens = RefCell::new(Vec::new());
-        let open = async |_: &Ctx, x: &Share<Vector>| {
-            lens.borrow_mut().push(x.len());
+        let lens = Arc::new(Mutex::new(Vec::new()));
+        let note = lens.clone();
+        let open = async move |_: &Ctx, x: &Share<Vector>| {
+            note.lock().unwrap().push(x.len());
             Ok(learns.then(|| (*x.zip(x, Vector::add_assign)).clone()))
         };
         let work = async |ctx: &Ctx| match is_dry {
@@ -63,7 +67,8 @@ mod tests {
             false => ctx.alone(Phase::Online, async |ctx| in_chunks(ctx, x, learns, open).await),
         };
         let (value, _) = dry::run(0, 2, Phase::Online, work).unwrap();
-        (value, lens.into_inner())
+        let lens = lens.lock().unwrap().clone();
+        (value, lens)
     }
 
     #[test]

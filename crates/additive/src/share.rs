@@ -87,7 +87,7 @@ impl<M: Module, K> Drop for Share<M, K> {
     }
 }
 
-impl<K> Stored for Share<Vector, K> {
+impl<K: Send + Sync + 'static> Stored for Share<Vector, K> {
     fn part(&self, range: Range<usize>) -> Self {
         self.map(|vector| vector.slice(range))
     }
@@ -97,7 +97,7 @@ impl<K> Stored for Share<Vector, K> {
     }
 }
 
-impl<K> Stored for Share<Bits, K> {
+impl<K: Send + Sync + 'static> Stored for Share<Bits, K> {
     fn part(&self, range: Range<usize>) -> Self {
         self.map(|bits| bits.slice_lanes(range))
     }

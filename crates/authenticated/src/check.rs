@@ -273,6 +273,8 @@ fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use quorate_crypto::SessionId;
     use quorate_engine::testing::parties;
     use quorate_engine::{Phase, Sharing};
@@ -288,7 +290,7 @@ mod tests {
             let done = run.phase(Phase::Online, async |ctx| {
                 let mut s = Authenticated::insecure_set_up(ctx, Params::default(), None, None).await?;
                 if me == n - 1 {
-                    s.keys.session = SessionId::from_bytes([1; 32]);
+                    Arc::get_mut(&mut s.0).unwrap().keys.session = SessionId::from_bytes([1; 32]);
                 }
                 match bits {
                     true => s.open_bits(ctx, &s.public_bits(&Bits::zeros(1, 9))).await.map(drop)?,

@@ -16,7 +16,7 @@ use crate::unchecked::Unchecked;
 
 /// One party that computes on authenticated shares. A clone is a handle of the same party.
 #[derive(Clone)]
-pub struct Authenticated(Arc<State>);
+pub struct Authenticated(pub(crate) Arc<State>);
 
 impl Deref for Authenticated {
     type Target = State;

@@ -98,7 +98,7 @@ impl Task {
             }
             Workload::Sigmoid | Workload::Table | Workload::Domain(_) => {
                 let first = self.looked_up().start.into();
-                let table = Lookup { entries: &self.table(), first, operand: Operand::Within };
+                let table = Lookup { entries: self.table(), first, operand: Operand::Within };
                 Output::Values(s.lookup(ctx, x, &table).await?)
             }
             Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),

@@ -147,4 +147,27 @@ impl Ctx {
         };
         self.stream_alike(chunks, chunk, sink).await
     }
+
+    /// Runs `work` on every chunk as [`Ctx::stream_classes`] does, each chunk at whichever worker of the party is free;
+    /// `input` and `sink` are as in [`Ctx::spread`].
+    ///
+    /// # Errors
+    /// Those of [`Ctx::stream_classes`].
+    pub async fn spread_classes<I: Send + 'static, T: Send + 'static, C: Ord>(
+        &self,
+        chunks: Chunks,
+        class: impl Fn(usize) -> C,
+        input: impl Fn(Range<usize>) -> I,
+        work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
+        sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        let work = Arc::new(work);
+        let chunk = async |ctx: Ctx, range: Range<usize>| ctx.elsewhere(input(range), &work).await;
+        self.stream_classes(chunks, class, chunk, sink).await
+    }
+
+    /// Returns whether this party has other workers, at which [`Ctx::elsewhere`] may run work.
+    pub fn has_other_workers(&self) -> bool {
+        self.core.crew().is_some()
+    }
 }

@@ -22,7 +22,7 @@ use crate::stream::Chunks;
 const BLOCK: Ring = Ring::of(128);
 
 /// A party's shares of a vector, or of a matrix of bits whose lanes are correlations.
-pub trait Stored: Clone {
+pub trait Stored: Clone + Send + Sync + 'static {
     /// Returns the elements, or lanes, of a range.
     fn part(&self, range: Range<usize>) -> Self;
     /// Overwrites the elements, or lanes, from `start` on.
@@ -252,6 +252,9 @@ enum InTurn<K, V, B> {
     Make(u64, BTreeMap<K, usize>),
 }
 
+/// Correlations of a family.
+pub type MaterialOf<S> = Material<<S as Stocks>::Vectors, <S as Stocks>::Matrices>;
+
 /// A family that makes correlations. It defines the kinds and how to make each of them; the default bodies store them
 /// and hand them out.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
@@ -299,7 +302,7 @@ pub trait Stocks: Sharing {
         &self,
         ctx: &Ctx,
         totals: &BTreeMap<Self::Kind, usize>,
-    ) -> Result<BTreeMap<Self::Kind, Material<Self::Vectors, Self::Matrices>>> {
+    ) -> Result<BTreeMap<Self::Kind, MaterialOf<Self>>> {
         let kinds: Vec<(&Self::Kind, &usize)> = totals.iter().collect();
         let make = async |ctx: Ctx, i: usize| self.make(&ctx, kinds[i].0, *kinds[i].1).await;
         let made = ctx.join_all(kinds.len(), make).await?;
@@ -310,23 +313,18 @@ pub trait Stocks: Sharing {
     ///
     /// # Errors
     /// Any error that ends a run.
-    async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>>;
+    async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<MaterialOf<Self>>;
 
     /// Makes the correlations of one draw where they are drawn.
     ///
     /// # Errors
     /// Any error that ends a run.
-    async fn make_drawn(
-        &self,
-        ctx: &Ctx,
-        kind: &Self::Kind,
-        len: usize,
-    ) -> Result<Material<Self::Vectors, Self::Matrices>> {
+    async fn make_drawn(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<MaterialOf<Self>> {
         self.make(ctx, kind, len).await
     }
 
     /// Returns room for `len` correlations.
-    fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::Vectors, Self::Matrices> {
+    fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> MaterialOf<Self> {
         let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
         let blocks = |count: &usize| {
             Wiped(if dry { Vector::shape(BLOCK, count * len) } else { Vector::zeros(BLOCK, count * len) })
@@ -338,7 +336,7 @@ pub trait Stocks: Sharing {
         }
     }
 
-    /// Makes correlations chunk by chunk.
+    /// Makes correlations chunk by chunk, each at whichever worker of the party is free.
     ///
     /// # Errors
     /// Any error that ends a run.
@@ -347,12 +345,14 @@ pub trait Stocks: Sharing {
         ctx: &Ctx,
         kind: &Self::Kind,
         chunks: Chunks,
-        make: impl AsyncFn(Ctx, usize) -> Result<Material<Self::Vectors, Self::Matrices>>,
-    ) -> Result<Material<Self::Vectors, Self::Matrices>> {
+        make: impl AsyncFn(&Self, &Ctx, usize) -> Result<MaterialOf<Self>> + Send + Sync + 'static,
+    ) -> Result<MaterialOf<Self>> {
         let layout = self.layout(kind);
         let mut whole = self.blank_material(ctx.is_dry(), &layout, chunks.len);
-        let work = async |ctx: Ctx, range: Range<usize>| make(ctx, range.len()).await;
-        ctx.stream_alike(chunks, work, |range, part| whole.write_at(&layout, range.start, &part)).await?;
+        let party = self.clone();
+        let work = async move |ctx: Ctx, len: usize| make(&party, &ctx, len).await;
+        let write = |range: Range<usize>, part| whole.write_at(&layout, range.start, &part);
+        ctx.spread(chunks, |range| range.len(), work, write).await?;
         Ok(whole)
     }
 
@@ -371,12 +371,7 @@ pub trait Stocks: Sharing {
     ///
     /// # Errors
     /// Those of [`Stocks::draw`].
-    async fn draw_in_turn(
-        &self,
-        ctx: &Ctx,
-        kind: &Self::Kind,
-        len: usize,
-    ) -> Result<Option<Material<Self::Vectors, Self::Matrices>>> {
+    async fn draw_in_turn(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Option<MaterialOf<Self>>> {
         let stock = self.stock();
         if stock.lock_turns().is_none() || ctx.phase() == Phase::Offline {
             return Ok(None);
@@ -416,7 +411,7 @@ pub trait Stocks: Sharing {
     /// # Errors
     /// Those of [`Stocks::check_kind`]; [`Error::Exhausted`] if a dry run did not record this draw; any error that ends
     /// a run.
-    async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>> {
+    async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<MaterialOf<Self>> {
         self.check_kind(&kind)?;
         if let Some(material) = self.draw_in_turn(ctx, &kind, len).await? {
             return Ok(material);

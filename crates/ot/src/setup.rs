@@ -1,6 +1,9 @@
 //! The start of a session between two parties, in both directions at once: the three rounds of [`Roots`]. Each party
 //! sends 34 + 128 (32 + 64) bytes and its trees' message.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use quorate_crypto::{Prg, Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Held, Misuse, Result};
 use zeroize::Zeroizing;
@@ -12,8 +15,21 @@ use crate::rows::window_of;
 use crate::softspoken::{SoftReceiver, SoftSender};
 use crate::tree::Tree;
 
-/// Oblivious transfers between this party and one peer, in both directions, for a session.
-pub struct Ot {
+/// Oblivious transfers between this party and one peer, in both directions, for a session. A clone is a handle of the
+/// same transfers.
+#[derive(Clone)]
+pub struct Ot(Arc<State>);
+
+impl Deref for Ot {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// The state of transfers with a peer.
+pub struct State {
     pub(crate) peer: usize,
     pub(crate) options: Options,
     pub(crate) sender: SoftSender,
@@ -80,7 +96,7 @@ impl Ot {
         let roots = Roots::grow(ctx, peer, &shape, &points, coins).await?;
         let own_trees = roots.own.iter().map(Tree::whole).collect();
         let theirs = roots.theirs.into_iter().zip(points.iter()).map(|(leaves, &point)| Tree::without(leaves, point));
-        Ok(Ot {
+        Ok(Ot(Arc::new(State {
             peer,
             options,
             sender: SoftSender::new(peer, options, *delta, theirs.collect()),
@@ -89,13 +105,13 @@ impl Ot {
             receiving: Tccr::new(&SessionId::from_bytes(roots.inward)),
             private: own.derive("quorate/ot/private", &roots.session),
             window: Held::new(window_of(0)),
-        })
+        })))
     }
 
     /// Returns the end of a session for dry runs: it has no keys, since nothing is drawn.
     pub fn dry(peer: usize, options: Options) -> Ot {
         let hash = || Tccr::new(&SessionId::from_bytes([0; 32]));
-        Ot {
+        Ot(Arc::new(State {
             peer,
             options,
             sender: SoftSender::new(peer, options, 1, Vec::new()),
@@ -104,7 +120,7 @@ impl Ot {
             receiving: hash(),
             private: Seed::from_bytes([0; 32]),
             window: Held::new(window_of(0)),
-        }
+        }))
     }
 
     /// Returns the other party.

@@ -57,13 +57,14 @@ impl Ot {
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         check_ring(ring)?;
         let [mut a, mut b, mut c] = [0; 3].map(|_| vectors(ctx, ring, len));
-        let work = async |ctx: Ctx, range: Range<usize>| self.batch_of_triples(&ctx, ring, range.len()).await;
+        let ot = self.clone();
+        let work = async move |ctx: Ctx, len: usize| ot.batch_of_triples(&ctx, ring, len).await;
         let sink = |range: Range<usize>, part: Triples| {
             a.write_at(range.start, &part.a);
             b.write_at(range.start, &part.b);
             c.write_at(range.start, &part.c);
         };
-        ctx.stream_alike(self.filling(chunks(ring, len)), work, sink).await?;
+        ctx.spread(self.filling(chunks(ring, len)), |range| range.len(), work, sink).await?;
         Ok(Triples { a, b, c })
     }
 
@@ -92,13 +93,14 @@ impl Ot {
 
     async fn select_triples_in(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<BitTriples> {
         let [mut a, mut b, mut c] = [1, rows, rows].map(|rows| matrix(ctx, rows, lanes));
-        let work = async |ctx: Ctx, range: Range<usize>| self.batch_of_selections(&ctx, rows, range.len()).await;
+        let ot = self.clone();
+        let work = async move |ctx: Ctx, lanes: usize| ot.batch_of_selections(&ctx, rows, lanes).await;
         let sink = |range: Range<usize>, part: BitTriples| {
             a.write_lanes_at(range.start, &part.a);
             b.write_lanes_at(range.start, &part.b);
             c.write_lanes_at(range.start, &part.c);
         };
-        ctx.stream_alike(self.filling(bit_chunks(rows, lanes)), work, sink).await?;
+        ctx.spread(self.filling(bit_chunks(rows, lanes)), |range| range.len(), work, sink).await?;
         Ok(BitTriples { a, b, c })
     }
 

@@ -102,7 +102,8 @@ impl Pika {
 
     /// Opens as [`Pika::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<Vector> {
-        let open = async |ctx: &Ctx, x: &Share<Vector>| self.open_share(ctx, x).await.map(Some);
+        let pika = self.clone();
+        let open = async move |ctx: &Ctx, x: &Share<Vector>| pika.open_share(ctx, x).await.map(Some);
         in_chunks(ctx, x, true, open).await?.ok_or(NOT_OPENED)
     }
 
@@ -148,7 +149,8 @@ impl Pika {
 
     /// Reveals as [`Pika::reveal_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn reveal_long(&self, ctx: &Ctx, x: &Share<Vector>, to: Option<usize>) -> Result<Option<Vector>> {
-        let reveal = async |ctx: &Ctx, x: &Share<Vector>| self.reveal_share(ctx, x, to).await;
+        let pika = self.clone();
+        let reveal = async move |ctx: &Ctx, x: &Share<Vector>| pika.reveal_share(ctx, x, to).await;
         in_chunks(ctx, x, to.is_none_or(|to| to == self.me), reveal).await
     }
 }

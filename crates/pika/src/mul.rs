@@ -60,26 +60,35 @@ impl Pika {
         [x, y]: [&A; 2],
     ) -> Result<A> {
         let (ring, pairs) = (x.ring(), axis * inner);
-        let bits = ring.bits();
-        let chunk = async |ctx: &Ctx, [x, y]: [&A; 2], lines: usize| {
-            let (kind, form) = match pairs {
-                1 => (Kind::Triple { bits }, Form::Product),
-                _ => (Kind::DotTriple { bits, axis, inner }, Form::Dot { outer: lines, axis, inner }),
-            };
-            let triple = self.draw(ctx, kind, lines).await?.into_vectors()?;
-            self.multiply_with(ctx, form, [x, y], triple).await
-        };
         let chunks = chunks::of_products(ring, outer, pairs);
         if chunks.count() <= 1 {
-            return chunk(ctx, [x, y], outer).await;
+            return self.multiply_chunk(ctx, (outer, axis, inner), [x, y]).await;
         }
         let mut result = self.blank(ctx.is_dry(), (ring, outer * inner));
-        let work = async |ctx: Ctx, range: Range<usize>| {
-            let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.start * pairs..range.end * pairs)));
-            chunk(&ctx, [&x, &y], range.len()).await
+        let parts = |range: Range<usize>| {
+            (range.len(), [x, y].map(|v| v.map(|v| v.slice(range.start * pairs..range.end * pairs))))
         };
-        ctx.stream_alike(chunks, work, |range, part: A| result.write_at(range.start * inner, &part)).await?;
+        let pika = self.clone();
+        let work = async move |ctx: Ctx, (lines, [x, y]): (usize, [A; 2])| {
+            pika.multiply_chunk(&ctx, (lines, axis, inner), [&x, &y]).await
+        };
+        ctx.spread(chunks, parts, work, |range, part| result.write_at(range.start * inner, &part)).await?;
         Ok(result)
+    }
+
+    async fn multiply_chunk(
+        &self,
+        ctx: &Ctx,
+        (lines, axis, inner): (usize, usize, usize),
+        [x, y]: [&A; 2],
+    ) -> Result<A> {
+        let bits = x.ring().bits();
+        let (kind, form) = match axis * inner {
+            1 => (Kind::Triple { bits }, Form::Product),
+            _ => (Kind::DotTriple { bits, axis, inner }, Form::Dot { outer: lines, axis, inner }),
+        };
+        let triple = self.draw(ctx, kind, lines).await?.into_vectors()?;
+        self.multiply_with(ctx, form, [x, y], triple).await
     }
 
     /// Opens d = x - a and e = y - b in one message, and returns the product.

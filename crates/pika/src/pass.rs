@@ -2,8 +2,6 @@
 //!
 //! The sender does not wait: the receiver's rounds rise to one more than the sender's.
 
-use std::ops::Range;
-
 use quorate_additive::blank;
 use quorate_additive::open::opening;
 use quorate_engine::{Ctx, Result};
@@ -36,12 +34,18 @@ impl Pika {
             return self.pass(ctx, way, own).await;
         }
         let mut received = (self.me == way.1).then(|| Share::of(blank::<Vector>(ctx.is_dry(), own.shape_of())));
-        let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share::of(own.slice(range))).await;
-        ctx.stream_alike(chunks, work, |range, part: Option<Share<Vector>>| {
-            if let (Some(received), Some(part)) = (&mut received, part) {
-                received.write_at(range.start, &part);
-            }
-        })
+        let pika = self.clone();
+        let work = async move |ctx: Ctx, part: Share<Vector>| pika.pass(&ctx, way, &*part).await;
+        ctx.spread(
+            chunks,
+            |range| Share::of(own.slice(range)),
+            work,
+            |range, part: Option<Share<Vector>>| {
+                if let (Some(received), Some(part)) = (&mut received, part) {
+                    received.write_at(range.start, &part);
+                }
+            },
+        )
         .await?;
         Ok(received)
     }

@@ -100,9 +100,7 @@ impl Pika {
                 pair_seed(if me < peer { both } else { [both[1], both[0]] }, &session)
             }
         });
-        let (stock, comparisons, masks) = Default::default();
-        let hash = Hash::new(&Tccr::new(&session));
-        Ok(Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session })))
+        Ok(Self::with(me, coins, session))
     }
 
     /// Returns a party for dry runs, without seeds, since nothing is drawn.
@@ -120,6 +118,11 @@ impl Pika {
     fn with_no_seeds(me: usize) -> Pika {
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
         let session = SessionId::from_bytes([0; SEED_BYTES]);
+        Self::with(me, coins, session)
+    }
+
+    /// Returns a party with these seeds, by party.
+    pub(crate) fn with(me: usize, coins: [Seed; PARTIES], session: SessionId) -> Pika {
         let (stock, comparisons, masks) = Default::default();
         let hash = Hash::new(&Tccr::new(&session));
         Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))

@@ -59,7 +59,8 @@ impl Stocks for Pika {
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let chunks = kind.chunks(len);
-        let make = async |ctx: Ctx, len: usize| self.deal(&ctx, kind, len).await;
+        let own = kind.clone();
+        let make = async move |s: &Pika, ctx: &Ctx, len: usize| s.deal(ctx, &own, len).await;
         match chunks.count() {
             0 | 1 => self.deal(ctx, kind, len).await,
             _ => self.make_in_chunks(ctx, kind, chunks, make).await,

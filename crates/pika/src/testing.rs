@@ -35,7 +35,7 @@ impl Tested for PikaMalicious {
 impl Pika {
     /// Returns a party with these seeds, by party, for tests that enumerate all randomness.
     pub fn insecure_with_seeds(me: usize, seed_of: impl Fn(usize) -> Seed) -> Result<Pika> {
-        Ok(Pika { coins: std::array::from_fn(seed_of), ..Self::dry(PARTIES, me)? })
+        Ok(Self::with(me, std::array::from_fn(seed_of), *Self::dry(PARTIES, me)?.session()))
     }
 
     /// Serves the draws of a dry run from these vectors and matrices of bits.

@@ -1,5 +1,7 @@
 //! Traffic on the wire equals the costs by dry runs of all parties and the formulas of `cost`, at every party.
 
+use std::sync::Arc;
+
 use crate::common::*;
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic};
@@ -189,8 +191,8 @@ fn comparisons_by_keys() {
 #[test]
 fn lookups() {
     for (entries, k, len) in [(2, 1, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 32, 30_001)] {
-        let table = Entries::new(Vector::constant(Ring::of(k), 1, entries));
-        let table = Lookup { entries: &table, first: 0, operand: Operand::Within };
+        let table = Arc::new(Entries::new(Vector::constant(Ring::of(k), 1, entries)));
+        let table = Lookup { entries: table, first: 0, operand: Operand::Within };
         let n = table.place_bits();
         let x = |s: &Pika, ctx: &Ctx| given(s, ctx, 40, len);
         check("look-up", &cost::lookup(n, k, len), async |s, ctx| s.lookup(ctx, &x(s, ctx), &table).await);

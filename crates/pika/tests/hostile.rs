@@ -1,6 +1,8 @@
 //! Semi-honest runs with wrong messages, seeds and everything dealt included. A message of another length ends the run
 //! with an error that names it; other bytes may give other numbers. Nothing panics or waits for ever.
 
+use std::sync::Arc;
+
 use quorate_engine::testing::{Change, What};
 use quorate_engine::{Ctx, Demand, Error, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -27,7 +29,8 @@ async fn program(s: &Pika, ctx: &Ctx) -> Result<usize> {
     let zero = s.eqz(ctx, &sum).await?;
     let floor = s.trunc_exact(ctx, &product, 3).await?;
     let half = s.trunc_bounded(ctx, &sum, 1).await?;
-    let entries = Entries::new(Vector::from_u64s(ring, &(0..1 << K).map(|i| (i * i) & 4095).collect::<Vec<_>>()));
+    let entries =
+        Arc::new(Entries::new(Vector::from_u64s(ring, &(0..1 << K).map(|i| (i * i) & 4095).collect::<Vec<_>>())));
     let table = Lookup { entries: entries.clone(), first: -(1 << (K - 1)), operand: Operand::Within };
     let found = s.lookup(ctx, &half, &table).await?;
     let shuffled = s.shuffle(ctx, &[&floor, &found], 3).await?;

@@ -241,7 +241,7 @@ impl Sharing for Rss {
             async move {
                 checked.allows_reveals(ctx)?;
                 to.map_or(Ok(()), |to| check_party(ctx, to))?;
-                let value = s.open_long(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
+                let value = s.open_long(ctx, x, move |party| to.is_none_or(|to| party == to)).await?;
                 Ok(value.map(|value| ctx.revealed(value)))
             }
         }

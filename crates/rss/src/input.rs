@@ -7,6 +7,8 @@
 //! which is the rest of the value and is sent to its t other holders. Shares with p* in T are zero: the owner does not
 //! know their seeds, which t+1 other parties know, so they would hide nothing.
 
+use std::ops::Range;
+
 use quorate_engine::{Chunks, Ctx, Result, check_owner};
 use quorate_ring::{Module, Ring, Vector};
 
@@ -63,11 +65,12 @@ impl Rss {
             return self.share_input(ctx, owner, (ring, len), value).await;
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
-        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let part = value.map(|v| Wiped(v.slice(range.clone())));
-            self.share_input(&ctx, owner, (ring, range.len()), part.as_deref()).await
+        let part = |range: Range<usize>| (range.len(), value.map(|v| Wiped(v.slice(range))));
+        let rss = self.clone();
+        let work = async move |ctx: Ctx, (len, part): (usize, Option<Wiped<Vector>>)| {
+            rss.share_input(&ctx, owner, (ring, len), part.as_deref()).await
         };
-        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        ctx.spread(chunks, part, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
     }
 }

@@ -71,6 +71,29 @@ impl Rss {
         Ok(result)
     }
 
+    /// Multiplies all elements at once.
+    async fn multiply_elements(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Shared<Vector>> {
+        let result = RefCell::new(self.vector_of_shape(ctx, x.shape));
+        self.multiply_range(ctx, x, y, &result, 0..x.shape.1).await?;
+        Ok(result.into_inner())
+    }
+
+    /// Multiplies in chunks at whichever worker is free. Unlike a chunk here, which works in place, such a chunk has
+    /// copies of its operands and a result of its own.
+    async fn multiply_elsewhere(
+        &self,
+        ctx: &Ctx,
+        chunks: Chunks,
+        operands: [&Shared<Vector>; 2],
+    ) -> Result<Shared<Vector>> {
+        let mut result = self.vector_of_shape(ctx, operands[0].shape);
+        let rss = self.clone();
+        let work = async move |ctx: Ctx, [x, y]: [Shared<Vector>; 2]| rss.multiply_elements(&ctx, &x, &y).await;
+        let parts = |range: Range<usize>| operands.map(|operand| operand.slice(range.clone()));
+        ctx.spread(chunks, parts, work, |range, part| result.write_at(range.start, &part)).await?;
+        Ok(result)
+    }
+
     /// Multiplies the elements of a range and writes them into the result.
     async fn multiply_range(
         &self,
@@ -115,17 +138,17 @@ impl Rss {
         form.check(x.shape, y.shape)?;
         let (ring, len) = x.shape;
         if form == Form::Product {
-            let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
             let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * CHUNK_VECTORS);
-            let chunk = async |ctx: &Ctx, range: Range<usize>| self.multiply_range(ctx, x, y, &result, range).await;
-            match chunks.count() {
-                0 | 1 => chunk(ctx, 0..len).await?,
+            return match chunks.count() {
+                0 | 1 => self.multiply_elements(ctx, x, y).await,
+                _ if ctx.has_other_workers() => self.multiply_elsewhere(ctx, chunks, [x, y]).await,
                 _ => {
-                    let work = async |ctx: Ctx, range: Range<usize>| chunk(&ctx, range).await;
+                    let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
+                    let work = async |ctx: Ctx, range| self.multiply_range(&ctx, x, y, &result, range).await;
                     ctx.stream_alike(chunks, work, |_, ()| ()).await?;
+                    Ok(result.into_inner())
                 }
-            }
-            return Ok(result.into_inner());
+            };
         }
         let zero = self.blank(ctx, (ring, form.len_out(len)));
         self.reshare_long(ctx, self.local_product(zero, x, y, |sum, a, b| form.accumulate(sum, a, b))).await
@@ -140,8 +163,15 @@ impl Rss {
             return self.reshare(ctx, product).await;
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
-        let work = async |ctx: Ctx, range: Range<usize>| self.reshare(&ctx, Wiped(product.slice(range))).await;
-        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        let rss = self.clone();
+        let work = async move |ctx: Ctx, part| rss.reshare(&ctx, part).await;
+        ctx.spread(
+            chunks,
+            |range| Wiped(product.slice(range)),
+            work,
+            |range, part| result.write_at(range.start, &part),
+        )
+        .await?;
         Ok(result)
     }
 

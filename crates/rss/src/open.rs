@@ -46,7 +46,7 @@ impl Rss {
         &self,
         ctx: &Ctx,
         x: &Shared<Vector>,
-        learns: impl Fn(usize) -> bool,
+        learns: impl Fn(usize) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vector>> {
         let (ring, len) = x.shape;
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 2 * self.share_count());
@@ -54,12 +54,18 @@ impl Rss {
             return self.open_where(ctx, x, learns).await;
         }
         let mut value: Option<Vector> = learns(self.maps.me).then(|| self.blank(ctx, (ring, len)));
-        let work = async |ctx: Ctx, range| self.open_where(&ctx, &x.slice(range), &learns).await;
-        ctx.stream_alike(chunks, work, |range, part: Option<Vector>| {
-            if let (Some(value), Some(part)) = (&mut value, part) {
-                value.write_at(range.start, &part);
-            }
-        })
+        let rss = self.clone();
+        let work = async move |ctx: Ctx, x: Shared<Vector>| rss.open_where(&ctx, &x, &learns).await;
+        ctx.spread(
+            chunks,
+            |range| x.slice(range),
+            work,
+            |range, part: Option<Vector>| {
+                if let (Some(value), Some(part)) = (&mut value, part) {
+                    value.write_at(range.start, &part);
+                }
+            },
+        )
         .await?;
         Ok(value)
     }

@@ -19,7 +19,7 @@ use crate::maps::{Maps, Set, all_sets};
 
 /// One party of replicated secret sharing. A clone is a handle of the same party.
 #[derive(Clone)]
-pub struct Rss(Arc<State>);
+pub struct Rss(pub(crate) Arc<State>);
 
 impl Deref for Rss {
     type Target = State;

@@ -77,8 +77,10 @@ impl Rss {
             return self.reshare(ctx, sum).await;
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
-        let work = async |ctx: Ctx, range| self.reshare(&ctx, Wiped(sum.slice(range))).await;
-        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        let rss = self.clone();
+        let work = async move |ctx: Ctx, part| rss.reshare(&ctx, part).await;
+        ctx.spread(chunks, |range| Wiped(sum.slice(range)), work, |range, part| result.write_at(range.start, &part))
+            .await?;
         Ok(result)
     }
 }

@@ -50,7 +50,8 @@ impl Stocks for Rss {
             }
         };
         let chunks = Chunks::of_bytes(len, share_bytes * self.share_count());
-        let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, *kind, form, len).await;
+        let own = *kind;
+        let make = async move |s: &Rss, ctx: &Ctx, len: usize| s.make_chunk(ctx, own, form, len).await;
         match chunks.count() {
             0 | 1 => self.make_chunk(ctx, *kind, form, len).await,
             _ => self.make_in_chunks(ctx, kind, chunks, make).await,

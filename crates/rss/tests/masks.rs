@@ -157,7 +157,7 @@ fn maskings_of_a_fixed_value_vary_at_every_position() {
                 let bit = rss.low_bit(&x);
                 spy.mask(ctx, &bit, &x).await?;
                 spy.bit_to_ring(ctx, &bit, ring).await?;
-                rounds.push(spy.opened.into_inner());
+                rounds.push(spy.take_opened());
             }
             Ok(rounds)
         });
@@ -209,7 +209,7 @@ fn masks_of_chunks_and_lanes_differ() {
         let spy = Spy::new(rss);
         spy.msb(ctx, &zero).await?;
         let mut words: Vec<u64> = Vec::new();
-        for chunk in spy.opened.into_inner() {
+        for chunk in spy.take_opened() {
             let lanes = chunk.len() / 64;
             words.extend(Bits::from_bools(64, lanes, &chunk).to_vector(ring).to_u64s());
         }

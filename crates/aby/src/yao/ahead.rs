@@ -12,6 +12,7 @@
 //! a circuit.
 
 use std::ops::Range;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use quorate_additive::stock::MISSING;
 use quorate_circuits::Program;
@@ -46,7 +47,7 @@ pub enum Garbling {
 pub(crate) struct Garbled {
     pub garbling: Held<Garbling>,
     /// The tables one after the other, at their places in the demand.
-    tables: Held<Vec<u8>>,
+    tables: RwLock<Vec<u8>>,
     /// The number of tables that the garbler has made.
     made: Held<usize>,
     /// The work of garbling the circuits of a dry run, which belongs to its offline phase.
@@ -54,8 +55,17 @@ pub(crate) struct Garbled {
 }
 
 impl Garbled {
+    /// Gives access to the tables, for as many workers at a time as evaluate circuits.
+    fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Vec<u8>> {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn clear(&self) {
-        *self.tables.lock() = Vec::new();
+        *self.write() = Vec::new();
         self.made.set(0);
         self.work.set(Effort::default());
     }
@@ -113,7 +123,7 @@ impl Aby {
             meter::fresh(tables * TABLE_BYTES);
             meter::charge_all(&self.garbled.work.take());
         } else {
-            *self.garbled.tables.lock() = vec![0; tables * TABLE_BYTES];
+            *self.garbled.write() = vec![0; tables * TABLE_BYTES];
         }
         if self.me == GARBLER && !ctx.is_dry() {
             made = Some(ctx.alone(Phase::Online, online)?);
@@ -136,13 +146,13 @@ impl Aby {
             for length in messages((range.len() * TABLE_BYTES) as u64) {
                 let part = at..at + length;
                 if self.me == GARBLER {
-                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.tables.lock()[part]);
+                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.read()[part]);
                     ctx.send_bytes(EVALUATOR, length, write).await?;
                 } else {
                     let received = ctx.receive_bytes(GARBLER, length).await?;
                     match ctx.is_dry() {
                         true => meter::stream(length),
-                        false => self.garbled.tables.lock()[part].copy_from_slice(&received),
+                        false => self.garbled.write()[part].copy_from_slice(&received),
                     }
                 }
                 at += length;
@@ -189,7 +199,7 @@ impl Aby {
     }
 
     fn evaluate(&self, program: &Program, hash: &Tccr, active: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
-        let all = self.garbled.tables.lock();
+        let all = self.garbled.read();
         let bytes = all.get(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
         let mut evaluator = Evaluator::new(program, hash, 0, active).map_err(unlike)?;
         evaluator.evaluate(bytes).map_err(unlike)?;
@@ -198,7 +208,7 @@ impl Aby {
 
     /// Makes the tables of a circuit, at the places from which they will be drawn.
     fn garble_at(&self, program: &Program, hash: &Tccr, zero: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
-        let mut all = self.garbled.tables.lock();
+        let mut all = self.garbled.write();
         let bytes = all.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
         let mut garbler = Garbler::new(program, hash, &self.delta()?, 0, zero).map_err(unlike)?;
         garbler.garble(bytes);
@@ -231,7 +241,7 @@ mod tests {
         let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         match aby.me {
             GARBLER => aby.stock.made()[&Kind::EntryLabel].vectors[0].to_u128s(),
-            _ => aby.garbled.tables.lock().chunks_exact(16).map(block).collect(),
+            _ => aby.garbled.read().chunks_exact(16).map(block).collect(),
         }
     }
 
@@ -281,7 +291,7 @@ mod tests {
             for tries in 0..MOST {
                 let done = attempt(&mut party, (&aby, &demand), tries < BROKEN_OFF, &mut blocks);
                 aby.forget();
-                assert!(aby.stock.made().is_empty() && aby.garbled.tables.lock().is_empty());
+                assert!(aby.stock.made().is_empty() && aby.garbled.read().is_empty());
                 match done {
                     Ok(opened) => return (opened, blocks),
                     Err(error) => assert!(!error.is_final(), "{error}"),

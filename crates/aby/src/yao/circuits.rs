@@ -43,21 +43,26 @@ impl Aby {
                 Misuse::Other { what: "a circuit with another number of input wires than rows of labels" }.into()
             );
         }
-        if self.is_ahead() {
-            return self.run_ahead(ctx, program, inputs);
-        }
         let lanes = lanes(program, instances);
         if lanes.count() <= 1 {
             return self.run_in_lane(ctx, program, inputs).await;
         }
         let mut outputs = YaoLabels::zeros(ctx.is_dry(), program.output_slots().len(), instances);
-        let work = async |ctx: Ctx, range| self.run_in_lane(&ctx, program, &inputs.slice_lanes(range)).await;
-        ctx.stream_alike(lanes, work, |range, part| outputs.write_lanes_at(range.start, &part)).await?;
+        let (aby, program) = (self.clone(), program.clone());
+        let work = async move |ctx: Ctx, inputs: YaoLabels| aby.run_in_lane(&ctx, &program, &inputs).await;
+        ctx.spread(
+            lanes,
+            |range| inputs.slice_lanes(range),
+            work,
+            |range, part| outputs.write_lanes_at(range.start, &part),
+        )
+        .await?;
         Ok(outputs)
     }
 
     async fn run_in_lane(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         match self.me {
+            _ if self.is_ahead() => self.run_ahead(ctx, program, inputs),
             GARBLER => self.garble_in_lane(ctx, program, inputs).await,
             _ => self.evaluate_in_lane(ctx, program, inputs).await,
         }

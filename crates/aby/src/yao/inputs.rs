@@ -77,20 +77,18 @@ impl Aby {
             Some(bits) if self.me == owner && !ctx.is_dry() => Share::of(bits.clone()),
             _ => Share::of(blank(ctx.is_dry(), shape)),
         };
-        self.labels_by_lanes(ctx, shape, async |ctx, range| {
-            let own = own.map(|own| own.slice_lanes(range));
-            if owner == GARBLER { self.labels_of_garblers(&ctx, &own).await } else { self.labels_of(&ctx, &own).await }
-        })
-        .await
+        let work = async move |s: &Aby, ctx: &Ctx, own: Share<Bits>| match owner {
+            GARBLER => s.labels_of_garblers(ctx, &own).await,
+            _ => s.labels_of(ctx, &own).await,
+        };
+        self.labels_by_lanes(ctx, shape, |range| own.map(|own| own.slice_lanes(range)), work).await
     }
 
     /// B2Y: returns labels of shared bits; the evaluator's shares are its bits, the garbler's are added to the labels
     /// of 0.
     pub(crate) async fn labels_of_bits(&self, ctx: &Ctx, x: &Share<Bits>) -> Result<YaoLabels> {
-        self.labels_by_lanes(ctx, self.bit_shape(x), async |ctx, range| {
-            self.labels_of(&ctx, &x.map(|x| x.slice_lanes(range))).await
-        })
-        .await
+        let work = async |s: &Aby, ctx: &Ctx, own: Share<Bits>| s.labels_of(ctx, &own).await;
+        self.labels_by_lanes(ctx, self.bit_shape(x), |range| x.map(|x| x.slice_lanes(range)), work).await
     }
 
     /// A2Y: returns labels of the sum of both summands, of which each party knows one, from a garbled circuit.
@@ -100,22 +98,22 @@ impl Aby {
             return self.labels_of_bits(ctx, &local::low_bit(x)).await;
         }
         let program = adder(ring.bits());
-        self.labels_by_lanes(ctx, (ring.bits() as usize, len), async |ctx, range| {
-            let own = x.map(|x| x.slice(range));
-            let (of_evaluator, own) = match self.is_ahead() {
-                true => self.hide_summand(&ctx, &own).await?,
+        let work = async move |s: &Aby, ctx: &Ctx, own: Share<Vector>| {
+            let (of_evaluator, own) = match s.is_ahead() {
+                true => s.hide_summand(ctx, &own).await?,
                 false => {
                     let own = own.map(|own| own.to_bits(0..ring.bits()));
-                    let nothing = blank(ctx.is_dry(), self.bit_shape(&own));
-                    let known = if self.me == EVALUATOR { own.clone() } else { Share::of(nothing) };
-                    (self.labels_of(&ctx, &known).await?, own)
+                    let nothing = blank(ctx.is_dry(), s.bit_shape(&own));
+                    let known = if s.me == EVALUATOR { own.clone() } else { Share::of(nothing) };
+                    (s.labels_of(ctx, &known).await?, own)
                 }
             };
-            let of_garbler = self.labels_of_garblers(&ctx, &own).await?;
+            let of_garbler = s.labels_of_garblers(ctx, &own).await?;
             let summands = YaoLabels::concat_rows(&[&of_evaluator, &of_garbler]);
-            self.run_garbled(&ctx, program, &summands).await
-        })
-        .await
+            s.run_garbled(ctx, program, &summands).await
+        };
+        let shape = (ring.bits() as usize, len);
+        self.labels_by_lanes(ctx, shape, |range| x.map(|x| x.slice(range)), work).await
     }
 
     /// Returns labels of bits of which each party knows a share.
@@ -213,15 +211,18 @@ impl Aby {
         if ctx.is_dry() { Ok(YaoLabels::zeros(true, rows, lanes)) } else { YaoLabels::read_from(&bytes, rows, lanes) }
     }
 
-    /// Makes the labels of a matrix as a stream of chunks.
-    async fn labels_by_lanes(
+    /// Makes the labels of a matrix as a stream of chunks; `own` returns this party's part of a chunk.
+    async fn labels_by_lanes<I: Send + 'static>(
         &self,
         ctx: &Ctx,
         (rows, lanes): (usize, usize),
-        work: impl AsyncFn(Ctx, Range<usize>) -> Result<YaoLabels>,
+        own: impl Fn(Range<usize>) -> I,
+        work: impl AsyncFn(&Aby, &Ctx, I) -> Result<YaoLabels> + Send + Sync + 'static,
     ) -> Result<YaoLabels> {
         let mut whole = None;
-        ctx.stream_alike(chunks(lanes, rows), work, |range, part| {
+        let aby = self.clone();
+        let work = async move |ctx: Ctx, own: I| work(&aby, &ctx, own).await;
+        ctx.spread(chunks(lanes, rows), own, work, |range, part| {
             if range.len() == lanes {
                 whole = Some(part);
             } else {

@@ -3,6 +3,7 @@
 //! equally frequent.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use quorate_adversary::{By, Twist};
 use quorate_adversary::{Forgery, Lie, Spoil};
@@ -42,7 +43,7 @@ const INPUTS: [Inputs; 2] = [
 /// Runs openings of all forms: differences of products of elements and of bits, masked numbers of signs and truncation,
 /// masked places, chosen elements, switches of a shuffle. It also has inputs of all parties, and results for all and
 /// for the dealer.
-async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[Entries; 2]) -> Result<()> {
+async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[Arc<Entries>; 2]) -> Result<()> {
     let own = |owner: usize, ring: Ring, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
     let (ring, places) = (Ring::of(K), Ring::of(FAR.ilog2() + 1));
     let mut numbers = Vec::new();
@@ -55,9 +56,10 @@ async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[E
 
     let product = s.mul(ctx, &numbers[0], &s.add(&numbers[1], &numbers[2])).await?;
     let sign = s.and(ctx, &s.msb(ctx, &numbers[0]).await?, &bits).await?;
-    let near = s.lookup(ctx, &numbers[2], &Lookup { entries: near, first: -128, operand: Operand::Within }).await?;
+    let near =
+        s.lookup(ctx, &numbers[2], &Lookup { entries: near.clone(), first: -128, operand: Operand::Within }).await?;
     let half = s.trunc_exact(ctx, &numbers[1], CUT).await?;
-    let far = s.lookup(ctx, &place, &Lookup { entries: far, first: 0, operand: Operand::Within }).await?;
+    let far = s.lookup(ctx, &place, &Lookup { entries: far.clone(), first: 0, operand: Operand::Within }).await?;
     let moved = s.shuffle(ctx, &[&half], LEN).await?;
 
     let checked = s.check(ctx).await?;
@@ -72,8 +74,9 @@ async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[E
 }
 
 /// Returns tables with keys of one digit and of two. The first entry is even, the last one is odd.
-fn tables() -> [Entries; 2] {
-    [256, FAR as i64].map(|len| Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).collect::<Vec<_>>())))
+fn tables() -> [Arc<Entries>; 2] {
+    let of_len = |len| Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).collect::<Vec<_>>()));
+    [256, FAR as i64].map(|len| Arc::new(of_len(len)))
 }
 
 /// A deviation of a party.
@@ -122,7 +125,7 @@ struct Outcome {
 }
 
 struct Runs {
-    tables: [Entries; 2],
+    tables: [Arc<Entries>; 2],
     demand: Demand<Kind>,
 }
 

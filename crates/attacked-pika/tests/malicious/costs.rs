@@ -1,6 +1,8 @@
 //! Tests of costs: at every party, messages cost what dry runs of all parties predict, and dealing costs what is
 //! stated.
 
+use std::sync::Arc;
+
 use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
@@ -163,7 +165,7 @@ fn lookups_send_what_is_stated() {
     const LEN: usize = 64;
     let ring = Ring::of(20);
     for (place_bits, bits) in [(4, 9), (10, 64), (11, 1), (12, 33)] {
-        let entries = Entries::new(Vector::constant(Ring::of(bits), 5, 1 << place_bits));
+        let entries = Arc::new(Entries::new(Vector::constant(Ring::of(bits), 5, 1 << place_bits)));
         let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
         let costs = measure(async |s, ctx| {
             let numbers = if ctx.is_dry() { Vector::shape(ring, LEN) } else { Vector::constant(ring, 3, LEN) };

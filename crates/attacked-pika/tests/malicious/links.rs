@@ -1,7 +1,7 @@
 //! Tests that one party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in
 //! an opening or in a check. The others abort, or have the right results.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use quorate_adversary::Lie;
 use quorate_adversary::{By, Twist};
@@ -34,13 +34,13 @@ fn entry(i: usize) -> i64 {
     i64::from((i * i / 7 + 3 * i) as i8)
 }
 
-fn entries(len: usize) -> Entries {
-    Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).map(entry).collect::<Vec<_>>()))
+fn entries(len: usize) -> Arc<Entries> {
+    Arc::new(Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).map(entry).collect::<Vec<_>>())))
 }
 
 /// Returns tables of 256 and of 2000 entries: with keys of one digit, and of two.
-fn tables() -> &'static [Entries; 2] {
-    static TABLES: OnceLock<[Entries; 2]> = OnceLock::new();
+fn tables() -> &'static [Arc<Entries>; 2] {
+    static TABLES: OnceLock<[Arc<Entries>; 2]> = OnceLock::new();
     TABLES.get_or_init(|| [256, 2000].map(entries))
 }
 
@@ -62,7 +62,7 @@ async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
     let own = (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(W_BITS), &W));
     let w = s.input(ctx, 0, (Ring::of(W_BITS), 2), own.as_ref()).await?;
     let [short, long] = tables();
-    let table = |entries, first| Lookup { entries, first, operand: Operand::Within };
+    let table = |entries: &Arc<Entries>, first| Lookup { entries: entries.clone(), first, operand: Operand::Within };
     let found = s.lookup(ctx, &x, &table(short, -128)).await?;
     let found_far = s.lookup(ctx, &w, &table(long, -1000)).await?;
     let found_bits = s.lookup_bit(ctx, &w, &table(long, -1000)).await?;

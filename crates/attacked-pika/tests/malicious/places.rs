@@ -1,6 +1,8 @@
 //! Tests of wrong keys of places, in every way that the checks of keys cover: both parties abort before they go online.
 //! Also tests look-ups with lies of links, of P0 and of P1.
 
+use std::sync::Arc;
+
 use quorate_adversary::{Lie, Spoil};
 use quorate_authenticated::Params;
 use quorate_engine::testing::parties;
@@ -119,7 +121,7 @@ fn tables_of_sixteen_bits_are_looked_up() {
     let numbers: Vec<i64> = vec![-32768, -32767, -5, 0, 1, 255, 256, 2047, 2048, 12345, 32767];
     for (key_bits, bits) in [(48, 32), (64, 64)] {
         let entries: Vec<i64> = (-32768..32768).map(|i| i64::from(entry(i))).collect();
-        let entries = Entries::new(Vector::from_i64s(Ring::of(bits), &entries));
+        let entries = Arc::new(Entries::new(Vector::from_i64s(Ring::of(bits), &entries)));
         let found = parties(N, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let params = Params::new(key_bits, false).unwrap();

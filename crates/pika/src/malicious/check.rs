@@ -21,6 +21,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::weights::{self, BASIS};
@@ -108,14 +109,15 @@ fn joined(parts: Vec<(Material, usize)>) -> Material {
 
 impl Third {
     /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
-    pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
+    pub(super) async fn deal_all(self: &Arc<Self>, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
         let all = batches(kinds);
         // By batch, what was made, and the number of batches that it counts for.
         let mut made: BTreeMap<usize, (Vec<Material>, usize)> = BTreeMap::new();
-        let work = async |ctx: Ctx, range: Range<usize>| self.deal_batch(&ctx, kinds, &all[range.start]).await;
+        let (third, kinds_of) = (self.clone(), kinds.to_vec());
+        let work = async move |ctx: Ctx, pieces: Vec<_>| third.deal_batch(&ctx, &kinds_of, &pieces).await;
         let sink = |range: Range<usize>, materials: Vec<Material>| drop(made.insert(range.start, (materials, 1)));
         let chunks = Chunks { len: all.len(), chunk: 1, window: BATCHES };
-        ctx.stream_classes(chunks, |batch| &all[batch], work, sink).await?;
+        ctx.spread_classes(chunks, |batch| &all[batch], |range| all[range.start].clone(), work, sink).await?;
         if ctx.is_dry() {
             // One batch may have been made for several equal ones.
             let alike: BTreeMap<_, usize> = made.keys().map(|&batch| (&all[batch], batch)).collect();

@@ -1,6 +1,8 @@
 //! Views of protocols by keys: comparison, truncation, look-up. Domains have at most four points, so that a key is a
 //! root and a correction of its leaves. A party lacks the other one's root, whose hash is enumerated.
 
+use std::sync::Arc;
+
 use quorate_gadgets::Functions;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 
@@ -101,7 +103,7 @@ fn lookups() {
         let output = |inputs: &[u64]| values[inputs[0] as usize];
         let (name, inputs) = ("look-up", &inputs[..]);
         let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns };
-        let entries = Entries::new(Vector::from_u64s(Ring::of(k), &values));
+        let entries = Arc::new(Entries::new(Vector::from_u64s(Ring::of(k), &values)));
         case.check(async |s, ctx, x| {
             let table = Lookup { entries: entries.clone(), first: 0, operand: Operand::Within };
             Ok(Shared::Values(s.lookup(ctx, x[0].values(), &table).await?))

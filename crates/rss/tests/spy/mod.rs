@@ -1,6 +1,6 @@
 //! `rss` that records everything that is opened: each opening's bits, lowest row first.
 
-use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
 
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
@@ -9,24 +9,30 @@ use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
 
-pub struct Spy<'r> {
-    rss: &'r Rss,
-    pub opened: RefCell<Vec<Vec<bool>>>,
+#[derive(Clone)]
+pub struct Spy {
+    rss: Rss,
+    opened: Arc<Mutex<Vec<Vec<bool>>>>,
 }
 
-impl<'r> Spy<'r> {
-    pub fn new(rss: &'r Rss) -> Self {
-        Spy { rss, opened: RefCell::default() }
+impl Spy {
+    pub fn new(rss: &Rss) -> Self {
+        Spy { rss: rss.clone(), opened: Arc::default() }
+    }
+
+    /// Returns what was opened since the last call.
+    pub fn take_opened(&self) -> Vec<Vec<bool>> {
+        std::mem::take(&mut *self.opened.lock().unwrap())
     }
 
     fn note(&self, bits: &Bits) {
-        self.opened.borrow_mut().push(bits.to_bools());
+        self.opened.lock().unwrap().push(bits.to_bools());
     }
 }
 
-impl Gadgets for Spy<'_> {}
+impl Gadgets for Spy {}
 
-impl Sharing for Spy<'_> {
+impl Sharing for Spy {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
     const CHECKED: bool = false;

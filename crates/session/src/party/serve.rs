@@ -48,7 +48,9 @@ fn serve<B: Family>(serve: Serve) {
     party.set_patience(patience);
     let Desk { program, progress, book, commands, ready, replies } = desk;
     let me = party.me();
-    let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
+    let threads = threads::set_threads(options.threads)
+        .map_err(SessionError::Threads)
+        .and_then(|()| Ok(party.set_workers(options.threads)?));
     let (backend, prices) =
         match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
             Ok(set_up) => set_up,

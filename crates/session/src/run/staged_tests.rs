@@ -1,9 +1,8 @@
 //! Tests of families whose openings are checked. Results are revealed after everything else, inputs wait for the proofs
 //! before them, each stage is checked, and no unchecked value leaves a party.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use quorate_engine::{
     Believed, Cause, Checked, Costs, Ctx, EdaBits, Error, Form, Linear, LinearBits, Opened, Phase, Result, Sharing,
@@ -21,29 +20,30 @@ use crate::work::data::{OwnInput, Plain, constant};
 use crate::work::value::Known;
 
 /// `rss` with a simulated check of two rounds: each party reports to the others whether it has lied.
-struct Suspicious<'r> {
-    rss: &'r Rss,
+#[derive(Clone)]
+struct Suspicious {
+    rss: Rss,
     /// The check before which party 1 has lied, counted from 1.
     lies_before: Option<usize>,
-    events: RefCell<Vec<&'static str>>,
+    events: Arc<Mutex<Vec<&'static str>>>,
 }
 
-impl Suspicious<'_> {
+impl Suspicious {
     fn note(&self, event: &'static str) -> Vec<&'static str> {
-        self.events.borrow_mut().push(event);
-        self.events.borrow().clone()
+        self.events.lock().unwrap().push(event);
+        self.events.lock().unwrap().clone()
     }
 }
 
-impl Gadgets for Suspicious<'_> {}
+impl Gadgets for Suspicious {}
 
-impl Functions for Suspicious<'_> {}
+impl Functions for Suspicious {}
 
-impl Garbles for Suspicious<'_> {
+impl Garbles for Suspicious {
     type Y = NoLabels;
 }
 
-impl Sharing for Suspicious<'_> {
+impl Sharing for Suspicious {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
     const CHECKED: bool = true;
@@ -223,7 +223,7 @@ fn run_program(
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
         let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
-        let s = Suspicious { rss: &rss, lies_before, events: RefCell::default() };
+        let s = Suspicious { rss: rss.clone(), lies_before, events: Arc::default() };
         let nodes = graph.needed(results, |_| false);
         let work = Work { graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
         let (known, none, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
@@ -238,7 +238,7 @@ fn run_program(
             })
         };
         let opened = done.map(|done| done.opened.into_iter().map(shown).collect());
-        (opened, run.finish(), s.events.into_inner())
+        (opened, run.finish(), s.events.lock().unwrap().clone())
     })
 }
 
@@ -258,7 +258,7 @@ fn results_are_revealed_between_two_checks_in_the_rounds_of_a_dry_run() {
             let dry = {
                 let (graph, _, results) = program();
                 let rss = Rss::dry(3, me).unwrap();
-                let s = Suspicious { rss: &rss, lies_before: None, events: RefCell::default() };
+                let s = Suspicious { rss: rss.clone(), lies_before: None, events: Arc::default() };
                 let nodes = graph.needed(&results, |_| false);
                 let work = Work { graph: &graph, nodes, reveals: reveals.clone(), domains: Default::default() };
                 let (known, inputs, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());

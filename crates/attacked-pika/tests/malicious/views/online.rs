@@ -6,6 +6,8 @@
 //! each of them those of what was dealt. Each of these messages has a mask of its own, and the amount depends on hidden
 //! numbers and on masks that were moved before. Openings of look-ups are enumerated over all places.
 
+use std::sync::Arc;
+
 use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::Received;
 use quorate_engine::{Ctx, Result, Sharing};
@@ -247,7 +249,7 @@ fn opened(
 fn places_are_masked_by_all_places() {
     const BITS: u32 = 3;
     let digits = Digits::new(params(), BITS, Ring::of(K)).unwrap();
-    let entries = Entries::new(Vector::zeros(Ring::of(K), 1 << BITS));
+    let entries = Arc::new(Entries::new(Vector::zeros(Ring::of(K), 1 << BITS)));
     let batches = [(Kind::Mask { owner: 0, bits: BITS + 1 }, 1), (digits.kind(), 1)];
     for input in [0, 5] {
         let mut seen: Vec<u128> = (0..1 << BITS)
@@ -298,7 +300,7 @@ fn compared_numbers_are_masked_by_all_digits() {
 fn sums_of_look_ups_are_masked_one_by_one() {
     const BITS: u32 = 11;
     let digits = Digits::new(params(), BITS, Ring::of(K)).unwrap();
-    let entries = Entries::new(Vector::zeros(Ring::of(K), 1 << BITS));
+    let entries = Arc::new(Entries::new(Vector::zeros(Ring::of(K), 1 << BITS)));
     let batches = [(Kind::Mask { owner: 0, bits: BITS + 1 }, 1), (digits.kind(), 1)];
     let run = |change: &dyn Fn(&mut World)| {
         opened(&batches, change, async |s, ctx| {

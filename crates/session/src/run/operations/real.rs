@@ -66,7 +66,7 @@ impl<S: Computes> Executor<'_, S> {
             Width::Full => None,
         };
         let entries = table.as_deref().map(|table| entries_of(table, POWER_RING));
-        let powers = table.as_deref().zip(entries.as_deref()).map(|(table, entries)| {
+        let powers = table.as_deref().zip(entries).map(|(table, entries)| {
             let all = graph.node(node.inputs[0]).range();
             let operand = match table.leaves_out(Interval::new(all.lo() - all.hi(), 0)) {
                 (false, false) => Operand::Within,

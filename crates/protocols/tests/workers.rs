@@ -1,0 +1,144 @@
+//! Every family with several workers at a party: results, costs and all messages are those of one worker.
+
+use quorate_crypto::Seed;
+use quorate_engine::testing::{self, Received};
+use quorate_engine::{Costs, Ctx, Form, Phase, Result, dry};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Choices, Family, Labels, Sign, Width};
+use quorate_protocols::{Protocol, Visit};
+use quorate_ring::{Bits, Ring, Vector};
+
+const RING: Ring = Ring::of(8);
+
+/// The results of a run, its costs, and all messages of all runs in an order that does not depend on threads.
+type Seen = (Vec<Vec<u64>>, Costs, Vec<(usize, Vec<u8>)>);
+
+/// Runs operations on two inputs of `len` elements. Returns what they reveal.
+async fn program<S: Family>(s: &S, ctx: &Ctx, len: usize) -> Result<Vec<Vec<u64>>> {
+    let own = |owner: usize| {
+        let words: Vec<u64> = (0..len as u64).map(|i| (i * (7 + owner as u64)) & 255).collect();
+        (ctx.me() == owner && !ctx.is_dry()).then(|| Vector::from_u64s(RING, &words))
+    };
+    let x = s.input(ctx, 0, (RING, len), own(0).as_ref()).await?;
+    let y = s.input(ctx, 1, (RING, len), own(1).as_ref()).await?;
+    let less = s.lt(ctx, &x, &y, Width::Full).await?;
+    let is_zero = s.eqz(ctx, &x).await?;
+    let both = s.and(ctx, &less, &is_zero).await?;
+    let entries = Entries::new(Vector::from_u64s(RING, &[3, 1, 4, 1, 5, 9, 2, 6]));
+    let table = Lookup { entries: entries.into(), first: 0, operand: Operand::Within };
+    let place = s.linear(&x, &quorate_engine::Linear::Reduce(Ring::of(3)));
+    let mut values = vec![
+        s.mul(ctx, &x, &y).await?,
+        s.bilinear(ctx, Form::MatMul { m: 1, k: len, n: 1 }, &x, &y).await?,
+        s.trunc_prob(ctx, &x, 2).await?,
+        s.trunc_exact(ctx, &y, 3).await?,
+        s.convert(ctx, &x, Ring::of(12), Sign::Signed).await?,
+        s.mask(ctx, &both, &y).await?,
+        s.lookup(ctx, &place, &table).await?,
+    ];
+    values.extend(s.shuffle(ctx, &[&x, &y], len).await?);
+    let bits = s.bit_decompose(ctx, &y).await?;
+    let mut rows = vec![bits.clone()];
+    if let Ok(labels) = s.bits_to_labels(ctx, &bits).await {
+        let circuit = quorate_circuits::catalog::mul(4, quorate_circuits::Goal::Size);
+        let order = quorate_circuits::Order::Runs(16);
+        let program = quorate_circuits::Program::new(&circuit, order);
+        rows.push(s.labels_to_bits(&s.garble(ctx, &program, &labels.gather_rows(&[0, 1, 2, 3, 4, 5, 6, 7])).await?)?);
+    }
+    let checked = s.check(ctx).await?;
+    let (mut opened, mut opened_bits) = (vec![], vec![]);
+    for value in &values {
+        opened.extend(s.reveal(ctx, &checked, value, None).await?);
+    }
+    for row in &rows {
+        opened_bits.extend(s.reveal_bits(ctx, &checked, row, None).await?);
+    }
+    let checked = s.check(ctx).await?;
+    let mut shown = vec![];
+    for value in opened {
+        let value: Vector = value.believe(&checked)?.into_inner();
+        shown.push(if ctx.is_dry() { vec![] } else { value.to_u64s() });
+    }
+    for bits in opened_bits {
+        let bits: Bits = bits.believe(&checked)?.into_inner();
+        shown.push(if ctx.is_dry() { vec![] } else { bits.to_bools().into_iter().map(u64::from).collect() });
+    }
+    Ok(shown)
+}
+
+/// Runs the program at every party, with these numbers of workers.
+fn seen<S: Family>(workers: &[usize], jitter: u64, len: usize) -> Vec<Seen> {
+    let choices = Choices::default();
+    testing::parties(workers.len(), |mut party| {
+        let (me, parties) = (party.me(), party.parties());
+        party.set_workers(workers[me]).unwrap();
+        party.insecure_jitter(jitter + me as u64);
+        party.insecure_record();
+        let dry = S::dry(parties, me, &choices).unwrap();
+        dry.record_demand();
+        dry::run(me, parties, Phase::Online, async |ctx| program(&dry, ctx, len).await).unwrap();
+        let demand = dry.take_demand();
+
+        let coins = Seed::from_bytes([me as u8; 32]);
+        let mut run = party.begin_alone().unwrap();
+        let s = run.phase(Phase::Offline, async |ctx| S::setup(ctx, Some(&coins), &choices).await).unwrap();
+        run.finish();
+        let mut run = party.begin_alone().unwrap();
+        let nothing = async |_: &Ctx| Ok(());
+        run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await).unwrap();
+        let shown = run.phase(Phase::Online, async |ctx| program(&s, ctx, len).await).unwrap();
+        run.confirm().unwrap();
+        let costs = run.finish();
+        let heard = |Received { from, bytes, .. }: Received| (from, bytes);
+        let mut messages: Vec<_> = party.insecure_transcript().into_iter().map(heard).collect();
+        messages.sort();
+        (shown, costs, messages)
+    })
+}
+
+struct Compare(usize);
+
+impl Visit for Compare {
+    type Out = ();
+
+    fn family<S: Family>(self) {
+        // Gadgets have several chunks.
+        let len = 2 * 16384 / S::FINER + 300;
+        let alone = seen::<S>(&vec![1; self.0], 1, len);
+        assert!(alone[0].0.len() > 9 && alone[0].0[0].len() == len);
+        for (jitter, workers) in [(2, [2, 2, 2]), (3, [3, 1, 7])] {
+            let several = seen::<S>(&workers[..self.0], jitter, len);
+            for (me, (one, other)) in alone.iter().zip(&several).enumerate() {
+                assert!(one.0 == other.0, "party {me} with {workers:?} workers gets other results");
+                assert_eq!(one.1, other.1, "party {me} with {workers:?} workers");
+                assert!(one.2 == other.2, "party {me} with {workers:?} workers receives other messages");
+            }
+        }
+    }
+}
+
+#[test]
+fn rss_runs_alike_with_any_number_of_workers() {
+    Protocol::Rss.visit(Compare(3));
+}
+
+#[test]
+fn aby_runs_alike_with_any_number_of_workers() {
+    Protocol::Aby.visit(Compare(2));
+}
+
+#[test]
+fn spdz2k_runs_alike_with_any_number_of_workers() {
+    Protocol::Spdz2k.visit(Compare(2));
+    Protocol::Spdz2k.visit(Compare(3));
+}
+
+#[test]
+fn pika_runs_alike_with_any_number_of_workers() {
+    Protocol::Pika.visit(Compare(3));
+}
+
+#[test]
+fn malicious_pika_runs_alike_with_any_number_of_workers() {
+    Protocol::PikaMalicious.visit(Compare(3));
+}
