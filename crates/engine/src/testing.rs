@@ -37,10 +37,22 @@ pub fn over<T: Send>(nets: Vec<Box<dyn Net>>, work: impl Fn(Party) -> T + Sync) 
     of_all
 }
 
+/// Returns the number of workers that parties in tests have where a test does not set it: 1, or what the environment
+/// asks for, to run whole suites with several.
+fn workers() -> usize {
+    std::env::var("QUORATE_TEST_WORKERS").map_or(1, |workers| workers.parse().expect("a number of workers"))
+}
+
 /// Runs one thread per party. It is not generic, so it is compiled only once.
 fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
     std::thread::scope(|scope| {
-        let start = |(place, net)| scope.spawn(move || work(place, Party::new(net)));
+        let start = |(place, net)| {
+            scope.spawn(move || {
+                let mut party = Party::new(net);
+                party.set_workers(workers()).expect("threads for the workers");
+                work(place, party);
+            })
+        };
         let handles: Vec<_> = nets.into_iter().enumerate().map(start).collect();
         handles.into_iter().for_each(|handle| handle.join().expect("a party's thread panicked"));
     });

@@ -90,10 +90,10 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, q
     }
     let operands = |range: Range<usize>| (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
     let work = async move |s: &S, ctx: &Ctx, (x, y): (S::A, S::A)| match quotient_bits.min(ring.bits() - 1) {
-        ..=SHORT => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
-        _ if up > MAX_FRAC => mantissas_chunk(s, &ctx, &x, &y, up, Digits::Two).await,
-        _ if ring.bits() > 64 => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
-        bits => long_quotient::divide_chunk(s, &ctx, &x, &y, up, bits).await,
+        ..=SHORT => mantissas_chunk(s, ctx, &x, &y, up, Digits::One).await,
+        _ if up > MAX_FRAC => mantissas_chunk(s, ctx, &x, &y, up, Digits::Two).await,
+        _ if ring.bits() > 64 => mantissas_chunk(s, ctx, &x, &y, up, Digits::One).await,
+        bits => long_quotient::divide_chunk(s, ctx, &x, &y, up, bits).await,
     };
     stream::to_vector(s, ctx, chunks(len), operands, work).await
 }
