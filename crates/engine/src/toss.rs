@@ -12,14 +12,23 @@ use crate::error::{Error, Result};
 const COIN_BYTES: usize = 32;
 
 impl Ctx {
+    /// Returns fresh random bytes of this party alone, for what no peer may foresee.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] if the operating system has no randomness to give.
+    pub fn fresh_random<const N: usize>(&self) -> Result<[u8; N]> {
+        let mut own = [0; N];
+        os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;
+        self.core.probe.coins(self.lane, &mut own);
+        Ok(own)
+    }
+
     /// Returns 32 fresh bytes of coins that all parties agree on.
     ///
     /// # Errors
     /// [`Error::Cheating`] if a party does not open what it committed to, or committed to several values.
     pub async fn toss(&self, session: &SessionId) -> Result<[u8; COIN_BYTES]> {
-        let mut own = [0; COIN_BYTES];
-        os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;
-        self.core.probe.coins(self.lane, &mut own);
+        let own = self.fresh_random::<COIN_BYTES>()?;
         let all = self.commit_and_open(session, "quorate/engine/coin", &own).await?;
         let mut coins = [0; COIN_BYTES];
         for one in all {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use quorate_net::memory::{self, MemoryNet};
 use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
 
-use super::Change;
+use super::{Change, workers};
 use crate::wire::{self, FrameType, HEADER_BYTES, Piece, Tag};
 
 /// The interval at which a waiting party checks whether all others wait, too.
@@ -235,6 +235,12 @@ struct LyingNet {
     held: Option<(usize, Frame, Range<usize>)>,
 }
 
+/// Returns the number of steps for which all parties have to wait until they wait for each other: the other workers of
+/// a party, if there are some, may compute meanwhile.
+fn patience_in_steps() -> usize {
+    if workers() > 1 { 500 } else { 0 }
+}
+
 /// Returns links between the threads of one process, one per liar.
 pub fn lying(liars: &[Liar]) -> Vec<Box<dyn Net>> {
     let hall = Arc::new(Hall(Mutex::new(vec![Seat::default(); liars.len()])));
@@ -339,13 +345,15 @@ impl Net for LyingNet {
         }
         let me = self.me;
         self.hall.with(|seats| seats[me].waits = true);
+        let mut still = 0;
         loop {
             let taken = self.take(Wait::Until(Instant::now() + STEP));
             let is_over = match wait {
                 Wait::Until(end) => Instant::now() >= end,
                 _ => false,
             };
-            let is_still = matches!(taken, Ok(None)) && self.hall.is_still();
+            still = if matches!(taken, Ok(None)) && self.hall.is_still() { still + 1 } else { 0 };
+            let is_still = still > patience_in_steps();
             if matches!(taken, Ok(None)) && !is_over && !is_still && !self.interrupt.ends_waits() {
                 continue;
             }

@@ -1,6 +1,5 @@
 //! The sender: it lacks one leaf of each tree.
 
-use quorate_crypto::os_random;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::Bits;
 use quorate_ring::columns::xor_if;
@@ -11,7 +10,7 @@ use super::columns::{Columns, GROUP_WORDS, Scratch, taken};
 use super::{Batch, GROUP, cost};
 use crate::blocks::Blocks;
 use crate::communication::Cost;
-use crate::error::{LOST, NO_RANDOMNESS};
+use crate::error::LOST;
 use crate::options::Options;
 use crate::source::{Sender, Sent};
 use crate::tree::Tree;
@@ -77,8 +76,7 @@ impl SoftSender {
 
     /// Challenges the receiver.
     async fn verify(&self, ctx: &Ctx, batch: Batch, instance: u128, columns: &Columns) -> Result<()> {
-        let mut challenge = [0; check::CHALLENGE_BYTES];
-        os_random(&mut challenge).map_err(|_| NO_RANDOMNESS)?;
+        let challenge = ctx.fresh_random::<{ check::CHALLENGE_BYTES }>()?;
         ctx.exchange_bytes(&[(self.peer, &challenge)], &[]).await?;
         let digests = Hash::new(&challenge).columns(batch, columns);
         let answer = ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?.pop().unwrap_or_default();
