@@ -3,13 +3,14 @@
 //! testing --example replay -- FAMILY OPERATION LEN [PARTY [WORKERS...]]`, for instance `rss lt 1000000 0 1 2`.
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
-//! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record waits in memory,
+//! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
 //! so a party never waits for a peer. All randomness comes from seeds that are set here.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quorate_circuits::{Order, Program, catalog};
 use quorate_crypto::Seed;
@@ -26,17 +27,20 @@ static ALLOCATOR: quorate_ring::memory::Careful = quorate_ring::memory::Careful;
 const RING: Ring = Ring::of(64);
 const FRAC: u32 = 16;
 const TRIES: usize = 3;
+/// Bytes that peers have sent and the party has not taken.
+const ON_ITS_WAY: usize = 2 << 20;
 
 /// The frames that a party received, by run: the setup, then the rest.
 type Record = Arc<Mutex<Vec<Vec<(usize, Frame)>>>>;
 
-/// Links that record what arrives.
-struct Recorder {
+/// Links that record what arrives, or count its bytes.
+struct Watched {
     net: Box<dyn Net>,
-    record: Record,
+    record: Option<Record>,
+    taken: Arc<AtomicUsize>,
 }
 
-impl Net for Recorder {
+impl Net for Watched {
     fn me(&self) -> usize {
         self.net.me()
     }
@@ -51,8 +55,11 @@ impl Net for Recorder {
 
     fn recv(&mut self, wait: Wait) -> std::result::Result<Option<(usize, Frame)>, NetError> {
         let arrived = self.net.recv(wait)?;
-        if let (Some((from, frame)), Some(run)) = (&arrived, self.record.lock().expect("one thread").last_mut()) {
-            run.push((*from, frame.clone()));
+        if let Some((from, frame)) = &arrived {
+            self.taken.fetch_add(frame.len(), Ordering::Relaxed);
+            if let Some(record) = &self.record {
+                record.lock().expect("one thread").last_mut().expect("a run").push((*from, frame.clone()));
+            }
         }
         Ok(arrived)
     }
@@ -160,7 +167,9 @@ fn record<S: Family>(parties: usize, measured: usize, what: (Operation, usize)) 
             scope.spawn(move || {
                 let me = net.me();
                 let net: Box<dyn Net> = match me == measured {
-                    true => Box::new(Recorder { net: Box::new(net), record: record.clone() }),
+                    true => {
+                        Box::new(Watched { net: Box::new(net), record: Some(record.clone()), taken: Arc::default() })
+                    }
                     false => Box::new(net),
                 };
                 let mut party = Party::new(net);
@@ -188,11 +197,19 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
     let mut ends: BTreeMap<usize, _> = memory::mesh(parties).into_iter().enumerate().collect();
     let net = ends.remove(&me).expect("a party");
     let (next, runs) = channel();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let net = Watched { net: Box::new(net), record: None, taken: taken.clone() };
     let mut frames = record.lock().expect("one thread").clone().into_iter();
     std::thread::scope(|scope| {
         scope.spawn(move || {
+            let mut sent = 0;
             while runs.recv().is_ok() {
                 for (from, frame) in frames.next().unwrap_or_default() {
+                    // As much is on its way as a network keeps.
+                    while sent > taken.load(Ordering::Relaxed) + ON_ITS_WAY {
+                        std::thread::sleep(Duration::from_micros(20));
+                    }
+                    sent += frame.len();
                     ends.get_mut(&from).expect("a peer").send(me, frame).expect("a link");
                 }
             }
