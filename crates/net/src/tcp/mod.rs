@@ -16,6 +16,8 @@
 //! | `pinned` | the accepted certificates |
 //! | `names`, `draws` | addresses of parties; random numbers and pauses |
 //! | `knock`, `callers` | what strangers can take up before they are known |
+//! | `session` | the names of sessions |
+//! | `port`, `door`, `neighbours` | one port for all sessions of a party, in one process or several |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
 //! | `wire`, `link` | one connection; one link, over one connection after the other |
@@ -26,6 +28,7 @@ pub(crate) mod callers;
 pub(crate) mod channel;
 pub(crate) mod claim;
 mod connect;
+mod door;
 mod draws;
 mod exporter;
 pub(crate) mod frames;
@@ -36,11 +39,18 @@ pub(crate) mod keys;
 pub(crate) mod knock;
 mod link;
 mod names;
+#[cfg(target_os = "linux")]
+pub(crate) mod neighbours;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_neighbours.rs"]
+pub(crate) mod neighbours;
 mod net;
 pub(crate) mod pinned;
+mod port;
 mod resend;
 mod resume;
 mod service;
+pub(crate) mod session;
 mod wire;
 
 use std::io;
@@ -51,6 +61,7 @@ use std::time::Duration;
 
 pub use keys::{Fingerprint, keygen};
 pub use net::TcpNet;
+pub use session::SessionName;
 
 use crate::{ConfigProblem, NetError};
 
@@ -77,6 +88,8 @@ pub struct TcpConfig {
     pub key: PathBuf,
     /// The address to listen at, if it is not this party's own.
     pub listen: Option<String>,
+    /// The session to open. Sessions of several programs share the parties' ports, and those of one name meet.
+    pub session: SessionName,
     /// The time to wait for all peers together.
     pub connect_timeout: Duration,
     /// The silence after which a connection counts as lost. A slow peer is not silent: a party sends heartbeats while
@@ -101,6 +114,7 @@ impl TcpConfig {
             parties,
             key,
             listen: None,
+            session: SessionName::default(),
             connect_timeout: Duration::from_secs(30),
             peer_timeout: Duration::from_secs(10),
             reconnect_timeout: Duration::ZERO,
