@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use super::draws::Draws;
 use super::knock::{
-    ANSWER_BYTES, Answer, AnswerKeys, CHALLENGE_BYTES, Challenge, Intention, Said, Status, challenge_bytes,
+    ANSWER_BYTES, Answer, AnswerKeys, CHALLENGE_BYTES, Challenge, Intention, REPLY_BYTES, Said, Status, challenge_bytes,
 };
 use crate::NetError;
 
@@ -139,6 +139,9 @@ pub(crate) struct Caller {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
     pub(crate) class: Class,
+    /// The reply that the session is open. It goes out with the first message of TLS: with a message of its own, some
+    /// proxies would delay the next one by 40 ms.
+    pub(crate) reply: [u8; REPLY_BYTES],
 }
 
 /// A caller that has answered, and what it said.
@@ -149,29 +152,26 @@ pub(crate) struct Spoken {
 }
 
 impl Spoken {
-    /// Replies that the session is open. Returns the caller whose handshake may begin; `None` if it has only asked.
+    /// Returns a caller of an open session, whose handshake may begin. A caller that has only asked is told, and `None`
+    /// is returned.
     pub(crate) fn welcome(mut self, keys: &AnswerKeys) -> Option<Caller> {
-        let sent = self.reply(keys, Status::Open);
         match self.said.intention {
-            Intention::Connect => sent.map(|()| self.caller),
+            Intention::Connect => {
+                self.caller.reply = keys.reply(&self.challenge, &self.said, Status::Open);
+                Some(self.caller)
+            }
             Intention::Ask => {
-                self.hang_up();
+                self.dismiss(keys, Status::Open);
                 None
             }
         }
     }
 
-    /// Replies that the session is not open, and hangs up.
+    /// Replies, and hangs up.
     pub(crate) fn dismiss(mut self, keys: &AnswerKeys, status: Status) {
-        let _ = self.reply(keys, status);
-        self.hang_up();
-    }
-
-    fn reply(&mut self, keys: &AnswerKeys, status: Status) -> Option<()> {
-        let reply = keys.reply(&self.challenge, &self.said, status);
         // The buffer of a new connection takes this much at once.
-        let sent = self.caller.stream.write(&reply).ok()?;
-        (sent == reply.len()).then_some(())
+        let _ = self.caller.stream.write(&keys.reply(&self.challenge, &self.said, status));
+        self.hang_up();
     }
 
     /// Closes the connection so that the reply arrives: a socket with unread bytes would be reset.
@@ -232,7 +232,7 @@ impl Waiting {
     /// Takes the answer, which is there, off the connection: TLS follows.
     fn without_answer(mut self, (class, said): (Class, Said)) -> Option<Spoken> {
         self.stream.read_exact(&mut [0; ANSWER_BYTES]).ok()?;
-        let caller = Caller { stream: self.stream, from: self.from, class };
+        let caller = Caller { stream: self.stream, from: self.from, class, reply: [0; REPLY_BYTES] };
         Some(Spoken { caller, said, challenge: self.challenge })
     }
 }
@@ -459,7 +459,7 @@ mod tests {
         for number in 0..=TALKING.informed as u64 {
             ends.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
             let (stream, from) = listener.accept().unwrap();
-            handshakes.begin(number, &Caller { stream, from, class: Informed });
+            handshakes.begin(number, &Caller { stream, from, class: Informed, reply: [0; REPLY_BYTES] });
         }
         let is_closed = |end: &&TcpStream| {
             end.set_nonblocking(true).unwrap();

@@ -254,11 +254,11 @@ impl Meeting<'_> {
 
     fn meet_caller(
         &self,
-        Caller { stream, from, .. }: Caller,
+        Caller { stream, from, reply, .. }: Caller,
         number: u64,
     ) -> Result<Result<(usize, Met), NetError>, Broken> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
-        let mut talk = Talk::answer(stream, self.pinned, deadline, &self.stop)?;
+        let mut talk = Talk::answer(stream, &reply, self.pinned, deadline, &self.stop)?;
         let certified = certified(self.pinned, talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;

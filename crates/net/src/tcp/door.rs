@@ -215,6 +215,7 @@ impl Ticket {
                 // A session that does not take its callers loses them: they call again.
                 drop(sender.try_send(caller));
             }
+            membership.end();
             loop {
                 let failed = |error| io_error("listening for peers", error);
                 let mut bind = || membership.listener.try_clone().map_err(failed);

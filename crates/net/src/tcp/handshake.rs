@@ -54,6 +54,8 @@ pub(crate) struct Talk<'a> {
     channel: Channel,
     deadline: Instant,
     stop: &'a AtomicBool,
+    /// Bytes to send before those of TLS.
+    ahead: Vec<u8>,
     plain: Vec<u8>,
     sent_bytes: u64,
     received_bytes: u64,
@@ -81,16 +83,19 @@ impl<'a> Talk<'a> {
         talk.shake()
     }
 
-    /// Runs the TLS handshake with a caller that was told that the session is open.
+    /// Runs the TLS handshake with a caller, after this reply that the session is open.
     pub(crate) fn answer(
         stream: TcpStream,
+        reply: &[u8],
         pinned: &Pinned,
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
-        let mut talk = Self::begin(stream, pinned.accept()?, deadline, stop)?;
-        talk.count(CHALLENGE_BYTES + REPLY_BYTES, ANSWER_BYTES);
-        Ok(talk)
+        set_up(&stream)?;
+        let mut talk = Self::new(stream, pinned.accept()?, deadline, stop);
+        talk.ahead = reply.to_vec();
+        talk.count(CHALLENGE_BYTES, ANSWER_BYTES);
+        talk.shake()
     }
 
     /// Runs the TLS handshake.
@@ -110,7 +115,8 @@ impl<'a> Talk<'a> {
     }
 
     fn new(stream: TcpStream, channel: Channel, deadline: Instant, stop: &'a AtomicBool) -> Self {
-        Talk { stream, channel, deadline, stop, plain: Vec::new(), sent_bytes: 0, received_bytes: 0 }
+        let (ahead, plain) = (Vec::new(), Vec::new());
+        Talk { stream, channel, deadline, stop, ahead, plain, sent_bytes: 0, received_bytes: 0 }
     }
 
     /// Continues the TLS handshake to its end.
@@ -204,8 +210,13 @@ impl<'a> Talk<'a> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        self.stream.write_all(bytes).map_err(|_| Broken::Closed)?;
-        self.sent_bytes += bytes.len() as u64;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut whole = std::mem::take(&mut self.ahead);
+        whole.extend_from_slice(bytes);
+        self.stream.write_all(&whole).map_err(|_| Broken::Closed)?;
+        self.sent_bytes += whole.len() as u64;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 //!   member                              owner
 //!   request: deployment, session ────►
 //!                               ◄────  welcome, with the listening socket; or taken; or refused
-//!                               ◄────  callers of the session, each a socket
+//!                               ◄────  callers of the session: the class, the reply to it, and the socket
 //!   "leaving"                   ────►
 //!   end                         ────►  closes the session
 //!                               ◄────  end: the owner is gone, a member takes the port over
@@ -32,6 +32,7 @@ use rustix::net::{
 };
 
 use super::callers::{Caller, Class};
+use super::knock::REPLY_BYTES;
 use super::session::{ID_BYTES, SessionId};
 
 /// The time in which a request and its answer arrive.
@@ -190,17 +191,19 @@ impl Membership {
     pub(crate) fn next(&self) -> Option<Caller> {
         loop {
             let (class, socket) = receive(&self.stream).ok()??;
-            let (Some(class), Some(socket)) = (Class::of_byte(class), socket) else { continue };
-            let stream = TcpStream::from(socket);
+            let mut reply = [0; REPLY_BYTES];
+            (&self.stream).read_exact(&mut reply).ok()?;
+            let stream = TcpStream::from(socket?);
+            let class = Class::of_byte(class)?;
             if let Ok(from) = stream.peer_addr() {
-                return Some(Caller { stream, from, class });
+                return Some(Caller { stream, from, class, reply });
             }
         }
     }
 
     /// Tells the owner that the session is leaving: the next one of its name waits.
     pub(crate) fn leave(&self) {
-        let _ = send(&self.stream, LEAVES, None);
+        let _ = send(&self.stream, &[LEAVES], None);
     }
 
     /// Ends the membership.
@@ -235,7 +238,7 @@ impl Member {
     }
 
     pub(crate) fn welcome(&self, listener: &TcpListener) -> io::Result<()> {
-        send(&self.0, WELCOME, Some(listener.as_fd()))
+        send(&self.0, &[WELCOME], Some(listener.as_fd())).map(drop)
     }
 
     pub(crate) fn tell_taken(&self, process: u32, leaving: bool) {
@@ -244,12 +247,17 @@ impl Member {
     }
 
     pub(crate) fn refuse(&self) {
-        let _ = send(&self.0, REFUSED, None);
+        let _ = send(&self.0, &[REFUSED], None);
     }
 
     /// Hands a caller on. A member that does not take it loses it: the caller calls again.
     pub(crate) fn hand(&self, caller: &Caller) {
-        let _ = send(&self.0, caller.class.byte(), Some(caller.stream.as_fd()));
+        let mut bytes = [caller.class.byte(); 1 + REPLY_BYTES];
+        bytes[1..].copy_from_slice(&caller.reply);
+        match send(&self.0, &bytes, Some(caller.stream.as_fd())) {
+            Ok(sent) if sent < bytes.len() => self.end(), // the next one could not be told apart
+            _ => {}
+        }
     }
 
     /// Waits until the member says that it is leaving (true), or ends (false).
@@ -301,16 +309,15 @@ fn is_private(folder: &Path) -> bool {
     above_is_safe && symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o077 == 0)
 }
 
-/// Sends a byte, with a socket. It never waits.
-fn send(stream: &UnixStream, byte: u8, socket: Option<BorrowedFd<'_>>) -> io::Result<()> {
+/// Sends bytes, with a socket. Returns how many were sent. It never waits.
+fn send(stream: &UnixStream, bytes: &[u8], socket: Option<BorrowedFd<'_>>) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if let Some(socket) = &socket {
         control.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(socket)));
     }
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    rustix::net::sendmsg(stream, &[IoSlice::new(&[byte])], &mut control, flags)?;
-    Ok(())
+    Ok(rustix::net::sendmsg(stream, &[IoSlice::new(bytes)], &mut control, flags)?)
 }
 
 /// Receives a byte, and the socket that came with it. `None` at the end.

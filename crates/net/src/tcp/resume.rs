@@ -40,6 +40,8 @@ use crate::{Attempt, NetError};
 
 /// The first and the longest pause between two attempts. The longest one is short, since attempts may be cut, too.
 const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
+/// The first and the longest pause before the called party looks whether the other one is there.
+const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// The time after which a party counts as gone if its port refuses all connections.
 const REFUSED: Duration = Duration::from_secs(1);
 /// The number of heartbeats that may be missing while a peer still counts as there.
@@ -245,9 +247,11 @@ impl Resumer {
 
     /// Looks whether the process of a party that dials is gone, while its link is away.
     fn watch(&self, peer: usize) {
-        let Ok(mut backoff) = Backoff::new(AGAIN[0], AGAIN[1]) else { return self.end(peer) };
+        let Ok(mut backoff) = Backoff::new(LOOK[0], LOOK[1]) else { return self.end(peer) };
         let (mut refusals, mut last) = (Refusals::default(), None);
-        while let Some(since) = self.away_since(peer).filter(|_| !self.stopped()) {
+        loop {
+            self.sleep(backoff.pause());
+            let Some(since) = self.away_since(peer).filter(|_| !self.stopped()) else { return };
             if last.replace(since) != Some(since) {
                 refusals = Refusals::default(); // the link was continued in between
             }
@@ -259,7 +263,6 @@ impl Resumer {
             if refusals.note(refused, Instant::now()) {
                 return self.end_since(peer, since);
             }
-            self.sleep(backoff.pause());
         }
     }
 
@@ -312,7 +315,7 @@ impl Resumer {
     /// Answers a caller that may be a peer whose link is away.
     fn answer(&self, caller: Caller, number: u64) -> Result<(), Broken> {
         let deadline = Instant::now() + HANDSHAKE;
-        let mut talk = Talk::answer(caller.stream, &self.pinned, deadline, &self.shared.stop)?;
+        let mut talk = Talk::answer(caller.stream, &caller.reply, &self.pinned, deadline, &self.shared.stop)?;
         let peer = certified(&self.pinned, talk.channel())?;
         let _only = self.talking.get(peer).map(|talking| OnlyTalk::begin(talking, number, talk.stream()));
         self.handshakes.end(number);
