@@ -175,7 +175,7 @@ pub enum NetError {
     /// Another session of this party has the same name.
     #[error(
         "session {session} is open at this party already, {}; wait for its end, or give this one another name at all \
-         parties: --session NAME, session=\"NAME\"",
+         parties (--session NAME, session=\"NAME\")",
         Process(*process)
     )]
     SessionOpen {
@@ -188,7 +188,7 @@ pub enum NetError {
     /// Parties run, but have not opened the session.
     #[error(
         "{} not opened session {session} within {:.0} s, {}; start the same script there, or give the session one name \
-         at all parties: --session NAME, session=\"NAME\"",
+         at all parties (--session NAME, session=\"NAME\")",
         Parties(parties),
         waited.as_secs_f64(),
         Others(*other_options),

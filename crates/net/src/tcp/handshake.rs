@@ -91,22 +91,23 @@ impl<'a> Talk<'a> {
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
-        set_up(&stream)?;
-        let mut talk = Self::new(stream, pinned.accept()?, deadline, stop);
-        talk.ahead = reply.to_vec();
+        let mut talk = Self::begin(stream, pinned.accept()?, reply, deadline, stop)?;
         talk.count(CHALLENGE_BYTES, ANSWER_BYTES);
-        talk.shake()
+        Ok(talk)
     }
 
-    /// Runs the TLS handshake.
+    /// Runs the TLS handshake, and sends these bytes before its first message.
     pub(crate) fn begin(
         stream: TcpStream,
         channel: Channel,
+        ahead: &[u8],
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
         set_up(&stream)?;
-        Self::new(stream, channel, deadline, stop).shake()
+        let mut talk = Self::new(stream, channel, deadline, stop);
+        talk.ahead = ahead.to_vec();
+        talk.shake()
     }
 
     fn count(&mut self, sent: usize, received: usize) {

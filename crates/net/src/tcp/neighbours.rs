@@ -341,3 +341,6 @@ fn receive(stream: &UnixStream) -> io::Result<Option<(u8, Option<OwnedFd>)>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// The pause after a process could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The time after a port was taken over in which no session counts as closed: those of other processes join again.
-const SETTLES: Duration = Duration::from_secs(3);
+const SETTLES: Duration = Duration::from_secs(1);
 
 const CALLS: Token = Token(0);
 const STOP: Token = Token(1);
