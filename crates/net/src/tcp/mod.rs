@@ -96,8 +96,7 @@ pub struct TcpConfig {
     /// it computes.
     pub peer_timeout: Duration,
     /// The time to try for a new connection after one was lost, before the peer counts as lost; zero: none is tried.
-    /// It should exceed `peer_timeout`, since one end may notice a loss that much later than the other. Unless it is
-    /// zero, this party's port is in use for as long as the links exist.
+    /// It should exceed `peer_timeout`, since one end may notice a loss that much later than the other.
     pub reconnect_timeout: Duration,
     /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,
@@ -106,7 +105,7 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, none for another connection,
+    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, 30 s for another connection,
     /// a heartbeat every second.
     pub fn new(me: usize, parties: Vec<PartyConfig>, key: PathBuf) -> Self {
         TcpConfig {
@@ -117,7 +116,7 @@ impl TcpConfig {
             session: SessionName::default(),
             connect_timeout: Duration::from_secs(30),
             peer_timeout: Duration::from_secs(10),
-            reconnect_timeout: Duration::ZERO,
+            reconnect_timeout: Duration::from_secs(30),
             heartbeat: Duration::from_secs(1),
             stop: None,
         }
