@@ -52,9 +52,10 @@ def three_programs(deployment: Deployment, order: random.Random) -> None:
     scripts = [script(deployment, f"program{n}.py", PRODUCT.replace("NUMBER", str(n + 1))) for n in range(3)]
     starts = [(me, n) for me in range(3) for n in range(3)]
     order.shuffle(starts)
+    configs = [deployment.config(me) for me in range(3)]
     running: dict[tuple[int, int], Party] = {}
     for me, n in starts:
-        running[me, n] = deployment.start(me, scripts[n])
+        running[me, n] = deployment.start(me, scripts[n], config=configs[me])
         time.sleep(order.random() * 0.1)
     ended = {start: party.end() for start, party in running.items()}
     for (me, n), end in ended.items():
@@ -121,12 +122,49 @@ def test_a_program_that_runs_twice_at_a_party_is_named(deployment: Deployment) -
 def test_parties_with_other_options_open_other_sessions(deployment: Deployment) -> None:
     deployment.limits["connect_timeout_s"] = 6.0
     path = script(deployment, "options.py", PRODUCT.replace("NUMBER", "5"))
-    both = [deployment.start(me, path, *options) for options in ([], ["--trunc", "probabilistic"]) for me in range(3)]
+    configs = [deployment.config(me) for me in range(3)]
+    choices = ([], ["--trunc", "probabilistic"])
+    both = [deployment.start(me, path, *options, config=configs[me]) for options in choices for me in range(3)]
     assert outputs(both) == [(0, "30")] * 6
-    running = [deployment.start(me, path, *(["--trunc", "probabilistic"] if me == 1 else [])) for me in range(3)]
+    running = [deployment.start(me, path, *choices[me == 1], config=configs[me]) for me in range(3)]
     told = [error_of(party.end()) for party in running]
     other = 'session "options.py" within 6 s, but one of this name with another protocol or other options'
     assert any(other in error for error in told), told
+
+
+FORKED = """
+import os
+x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=3, dtype=qr.int(32), bound=9)
+print("ready", x.sum().reveal(), flush=True)
+if mpc.me == 1 and os.fork() == 0:
+    sys.stdout.close()
+    os.close(1), os.close(2)
+    (FOLDER / "forked").touch()
+    time.sleep(60)
+    os._exit(0)
+while not (FOLDER / "go").exists():
+    time.sleep(0.05)
+print((x * 2).sum().reveal(), flush=True)
+"""
+
+
+def test_a_fork_keeps_no_links_and_no_port(deployment: Deployment) -> None:
+    deployment.limits |= {"peer_timeout_s": 30.0, "reconnect_timeout_s": 30.0}
+    parties = deployment.start_all(script(deployment, "forked.py", FORKED))
+    for party in parties:
+        party.wait_for("ready 6")
+    while not (deployment.folder / "forked").exists():
+        time.sleep(0.05)
+    parties[1].kill()
+    (deployment.folder / "go").touch()
+    started = time.monotonic()
+    for party in (parties[0], parties[2]):
+        ended = party.end()
+        assert ended.status == 3, ended
+        assert "party 1" in error_of(ended), ended
+    assert time.monotonic() - started < 15
+    again = deployment.start_all(script(deployment, "again.py", PRODUCT.replace("NUMBER", "5")))
+    assert outputs(again) == [(0, "30")] * 3
 
 
 NAMES = """

@@ -16,7 +16,7 @@ from quorate import _quorate, _source
 from quorate._clear._shadow import Shadow
 from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._session import _names, _signals
+from quorate._session import _forks, _names, _signals
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import ArrayMethods
 from quorate._session._constraints import constraints, count_opened
@@ -596,6 +596,7 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
     chosen = Options.of(options, ("path", "session"), local=False)
     name, is_default = _names.chosen(session)
     _signals.watch()
+    _forks.watch()
     try:
         native = _quorate.Session.connect(os.fspath(path), chosen.parts, constraints(name, is_default))
         opened = Session(native, options=chosen)

@@ -12,7 +12,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{HashError, Network, NodeId};
 use quorate_session::{
-    Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, protocol, truncation,
+    Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, protocol,
+    truncation,
 };
 
 use crate::costs;

@@ -158,8 +158,10 @@ impl Ticket {
         if matches!(*place, Place::Closed) {
             return Ok(None);
         }
-        // A fork has a copy of its parent's ports, where nobody accepts.
-        ports.retain(|_, port| port.process == std::process::id());
+        if ports.values().any(|port| port.process != std::process::id()) {
+            // A fork has a copy of its parent's ports, where nobody accepts, and whose sockets it has closed already.
+            std::mem::forget(std::mem::take(&mut *ports));
+        }
         let port = match ports.get(&self.identity.address).filter(|_| shares) {
             Some(port) if port.identity.fingerprint != self.identity.fingerprint => {
                 return Ok(Some(Hindrance::PortInUse));

@@ -32,6 +32,7 @@ use rustix::net::{
 };
 
 use super::callers::{Caller, Class};
+use super::held::Held;
 use super::knock::REPLY_BYTES;
 use super::session::{ID_BYTES, SessionId};
 
@@ -127,6 +128,7 @@ impl Spot {
                 let listener = TcpListener::from(listener);
                 listener.local_addr()?;
                 stream.set_read_timeout(None)?;
+                let (stream, listener) = (Held::new(stream), Held::new(listener));
                 Ok(Reception::Welcome(Membership { stream, listener }))
             }
             Some((TAKEN, None)) => {
@@ -182,8 +184,8 @@ impl Request {
 
 /// A session's connection to the owner of its port.
 pub(crate) struct Membership {
-    stream: UnixStream,
-    pub(crate) listener: TcpListener,
+    stream: Held<UnixStream>,
+    pub(crate) listener: Held<TcpListener>,
 }
 
 impl Membership {
@@ -192,7 +194,7 @@ impl Membership {
         loop {
             let (class, socket) = receive(&self.stream).ok()??;
             let mut reply = [0; REPLY_BYTES];
-            (&self.stream).read_exact(&mut reply).ok()?;
+            (&*self.stream).read_exact(&mut reply).ok()?;
             let stream = TcpStream::from(socket?);
             let class = Class::of_byte(class)?;
             if let Ok(from) = stream.peer_addr() {
@@ -213,7 +215,7 @@ impl Membership {
 }
 
 /// A session of another process, at the owner.
-pub(crate) struct Member(UnixStream);
+pub(crate) struct Member(Held<UnixStream>);
 
 impl Member {
     /// Reads the request of a process that has connected.
@@ -226,7 +228,7 @@ impl Member {
         stream.read_exact(&mut bytes)?;
         stream.set_read_timeout(None)?;
         let request = Request::decode(&bytes).ok_or(ErrorKind::InvalidData)?;
-        Ok((Member(stream), request))
+        Ok((Member(Held::new(stream)), request))
     }
 
     /// Returns another handle of it.
@@ -234,7 +236,7 @@ impl Member {
     /// # Errors
     /// Those of the system.
     pub(crate) fn another(&self) -> io::Result<Member> {
-        self.0.try_clone().map(Member)
+        self.0.try_clone().map(|stream| Member(Held::new(stream)))
     }
 
     pub(crate) fn welcome(&self, listener: &TcpListener) -> io::Result<()> {
@@ -243,7 +245,7 @@ impl Member {
 
     pub(crate) fn tell_taken(&self, process: u32, leaving: bool) {
         let [a, b, c, d] = process.to_le_bytes();
-        let _ = (&self.0).write_all(&[TAKEN, leaving.into(), a, b, c, d]);
+        let _ = (&*self.0).write_all(&[TAKEN, leaving.into(), a, b, c, d]);
     }
 
     pub(crate) fn refuse(&self) {
@@ -264,7 +266,7 @@ impl Member {
     pub(crate) fn hears_of_leaving(&self) -> bool {
         let mut byte = [0];
         loop {
-            match (&self.0).read(&mut byte) {
+            match (&*self.0).read(&mut byte) {
                 Ok(bytes) if bytes > 0 => {
                     if byte == [LEAVES] {
                         return true;

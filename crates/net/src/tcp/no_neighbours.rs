@@ -5,6 +5,7 @@ use std::io;
 use std::net::TcpListener;
 
 use super::callers::Caller;
+use super::held::Held;
 use super::session::SessionId;
 
 /// No address has a place.
@@ -27,7 +28,7 @@ pub(crate) enum Reception {
 
 pub(crate) struct Membership {
     never: Infallible,
-    pub(crate) listener: TcpListener,
+    pub(crate) listener: Held<TcpListener>,
 }
 
 pub(crate) struct Member(Infallible);

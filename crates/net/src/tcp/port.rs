@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::callers::{Caller, Guests, Spoken, WaitingRoom};
+use super::held::Held;
 use super::io_error;
 use super::knock::{AnswerKeys, Status};
 use super::neighbours::{Member, Ownership, Request, UnixListener, UnixStream, silence};
@@ -82,8 +83,8 @@ pub(crate) struct Port {
     stop: AtomicBool,
     waker: Waker,
     /// The socket for other processes to hold; `None` once the port is closed.
-    listener: Mutex<Option<TcpListener>>,
-    ownership: Mutex<Option<(Ownership, UnixListener)>>,
+    listener: Mutex<Option<Held<TcpListener>>>,
+    ownership: Mutex<Option<(Ownership, Held<UnixListener>)>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -101,13 +102,15 @@ impl Port {
     ) -> Result<Arc<Port>, NetError> {
         let failed = |error| io_error("listening for peers", error);
         listener.set_nonblocking(true).map_err(failed)?;
+        let listener = Held::new(listener);
         let poll = Poll::new().map_err(failed)?;
         let waker = Waker::new(poll.registry(), STOP).map_err(failed)?;
-        let mut calls = mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?);
-        poll.registry().register(&mut calls, CALLS, Interest::READABLE).map_err(failed)?;
+        let mut calls = Held::new(mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?));
+        poll.registry().register(&mut *calls, CALLS, Interest::READABLE).map_err(failed)?;
         // Where the socket for other processes cannot be made, sessions of this process share the port.
-        let ownership = ownership.and_then(|ownership| ownership.listen().ok().map(|listens| (ownership, listens)));
-        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok());
+        let ownership =
+            ownership.and_then(|ownership| ownership.listen().ok().map(|listens| (ownership, Held::new(listens))));
+        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(Held::new));
         let port = Arc::new(Port {
             identity,
             process: std::process::id(),
@@ -115,7 +118,7 @@ impl Port {
             settled_at: taken_over.then(|| Instant::now() + SETTLES),
             stop: AtomicBool::new(false),
             waker,
-            listener: Mutex::new(Some(listener.try_clone().map_err(failed)?)),
+            listener: Mutex::new(Some(Held::new(listener.try_clone().map_err(failed)?))),
             ownership: Mutex::new(ownership),
             threads: Mutex::default(),
         });
@@ -182,11 +185,11 @@ impl Port {
         let _ = self.waker.wake();
         let ownership = lock(&self.ownership).take();
         if let Some((_, hosts)) = &ownership {
-            silence(hosts);
+            silence(&**hosts);
         }
         let listener = lock(&self.listener).take();
         if let Some(listener) = listener.filter(|_| left.is_empty()) {
-            silence(&listener);
+            silence(&*listener);
         }
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             let _ = thread.join();

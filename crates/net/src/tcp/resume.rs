@@ -44,7 +44,7 @@ const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2
 const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// The time after which a party counts as gone if its port refuses all connections.
 const REFUSED: Duration = Duration::from_secs(1);
-/// The number of heartbeats that may be missing while a peer still counts as there.
+/// The number of heartbeats for which a peer still counts as there, and within which it has to give a sign.
 const ALIVE_BEATS: u32 = 4;
 /// The time-out of one attempt after its connection was made.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -330,7 +330,7 @@ impl Resumer {
             return self.refuse(talk, peer, Verdict::OtherNumbers);
         }
         if theirs.purpose != Purpose::Resume {
-            if self.is_alive(peer) {
+            if self.speaks(peer) {
                 return self.refuse(talk, peer, Verdict::Duplicate);
             }
             // Another process, or the next session: it calls again until this one has ended.
@@ -386,9 +386,22 @@ impl Resumer {
         self.shared.link(peer)?.away_since()
     }
 
-    /// Returns whether the peer is surely there: its process holds the other end of the link.
-    fn is_alive(&self, peer: usize) -> bool {
-        self.shared.link(peer).is_some_and(|link| link.is_alive(self.shared.heartbeat * ALIVE_BEATS))
+    /// Waits for a sign that the process which holds the other end of the link is there. Returns whether one came: a
+    /// process that vanished a moment ago sends none.
+    fn speaks(&self, peer: usize) -> bool {
+        let (asked, patience) = (Instant::now(), self.shared.heartbeat * ALIVE_BEATS);
+        while !self.stopped() && asked.elapsed() < patience {
+            let Some(link) = self.shared.link(peer) else { return false };
+            if !link.is_alive(patience) {
+                return false;
+            }
+            if link.heard_within(asked.elapsed()) {
+                return true;
+            }
+            drop(link);
+            thread::sleep(TICK);
+        }
+        false
     }
 
     fn end(&self, peer: usize) {
