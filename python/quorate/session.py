@@ -16,14 +16,13 @@ from quorate import _quorate, _source
 from quorate._clear._shadow import Shadow
 from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._session import _forks, _names, _signals
+from quorate._session import _names, _signals
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import ArrayMethods
-from quorate._session._constraints import constraints, count_opened
+from quorate._session._connecting import connected
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
-from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._frames import is_frame
 from quorate._values._public_numbers import as_numbers, natural_dtype, pack, unpack, wiped
@@ -577,34 +576,22 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
     While the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143, and the peers are told.
     If you have set a handler for SIGTERM before, it stays in place instead.
 
-    Several programs may run on one deployment at the same time: the parties of one session meet by its name.
-
     Args:
         path: this party's configuration.
-        session: the name of the session, 1 to 64 bytes. `quorate party --session` overrides it. Without either, the
-            name is that of the script's file ("interactive" without a script), and parties with other options open
-            another session; further sessions that are open in one script get numbers.
+        session: the name by which the parties of this session meet, 1 to 64 bytes; `quorate party --session` overrides
+            it. By default it is the script's ("interactive" without one), and other options make another session.
         options: those of `qr.local` except shadow, seed and check. All except strict and threads must be the same at
             all parties.
 
     Raises:
-        ConfigError: the file or a key cannot be used, a peer's certificate is not the pinned one, the audit log cannot
-            be written, or this party has a session of this name open.
+        ConfigError: the file or a key cannot be used, a certificate is not the pinned one, the audit log cannot be
+            written, or this party has a session of this name open.
         ProgramMismatch: another party chose other options.
         PeerTimeout: a party did not connect in time, or has not opened this session.
     """
     chosen = Options.of(options, ("path", "session"), local=False)
-    name, is_default = _names.chosen(session)
-    _signals.watch()
-    _forks.watch()
-    try:
-        native = _quorate.Session.connect(os.fspath(path), chosen.parts, constraints(name, is_default))
-        opened = Session(native, options=chosen)
-    except BaseException:
-        _signals.unwatch()
-        raise
+    name = _names.chosen(session)
+    opened = Session(connected(path, chosen.parts, name), options=chosen)
     opened._watches = True
-    if settings.session is not None or session is None:
-        _names.bind(name, opened)
-    count_opened()
+    name.bind(opened)
     return opened

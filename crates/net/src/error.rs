@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::tcp::SessionName;
-
 /// The place of a peer: a network address, or this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(Option<Arc<str>>);
@@ -174,21 +172,21 @@ pub enum NetError {
 
     /// Another session of this party has the same name.
     #[error(
-        "session {session} is open at this party already, {}; wait for its end, or give this one another name at all \
+        "session {session:?} is open at this party already, {}; wait for its end, or give this one another name at all \
          parties (--session NAME, session=\"NAME\")",
         Process(*process)
     )]
     SessionOpen {
         /// The session.
-        session: SessionName,
+        session: String,
         /// The process that opened it first.
         process: u32,
     },
 
     /// Parties run, but have not opened the session.
     #[error(
-        "{} not opened session {session} within {:.0} s, {}; start the same script there, or give the session one name \
-         at all parties (--session NAME, session=\"NAME\")",
+        "{} not opened session {session:?} within {:.0} s, {}; start the same script there, or give the session \
+         one name at all parties (--session NAME, session=\"NAME\")",
         Parties(parties),
         waited.as_secs_f64(),
         Others(*other_options),
@@ -197,7 +195,7 @@ pub enum NetError {
         /// The parties.
         parties: Vec<usize>,
         /// The session.
-        session: SessionName,
+        session: String,
         /// The time that this party waited.
         waited: Duration,
         /// Whether one of them has opened a session of this name with other options.

@@ -12,6 +12,7 @@ use quorate_net::{Attempt, Net, NetError};
 
 const KEYS: &str = "QUORATE_NET_TEST_KEYS";
 const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
+const ME: &str = "QUORATE_NET_TEST_ME";
 const SESSION: &str = "QUORATE_NET_TEST_SESSION";
 const END: u8 = 255;
 
@@ -46,14 +47,15 @@ impl Parties {
         })
     }
 
-    /// Starts party 0 in a process of its own. It echoes until it is told to end.
-    fn child(&self, session: &str) -> Process {
+    /// Starts a party in a process of its own. It echoes until it is told to end.
+    fn child(&self, me: usize, session: &str) -> Process {
         let addresses: Vec<String> = self.addresses.iter().map(SocketAddr::to_string).collect();
         Process(
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "ports::child_session", "--ignored"])
                 .env(KEYS, self.keys.path())
                 .env(ADDRESSES, addresses.join(","))
+                .env(ME, me.to_string())
                 .env(SESSION, session)
                 .stdout(Stdio::null())
                 .spawn()
@@ -62,14 +64,15 @@ impl Parties {
     }
 }
 
-/// Not a test: party 0 of the tests below, in a process of its own.
+/// Not a test: a party of the tests below, in a process of its own.
 #[test]
 #[ignore = "run by other tests as a child process"]
 fn child_session() {
     let (Ok(keys), Ok(addresses)) = (std::env::var(KEYS), std::env::var(ADDRESSES)) else { return };
     let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
     let session = SessionName::new(&std::env::var(SESSION).unwrap()).unwrap();
-    let config = TcpConfig { session, ..config(0, keys.as_ref(), &addresses) };
+    let me = std::env::var(ME).unwrap().parse().unwrap();
+    let config = TcpConfig { session, ..config(me, keys.as_ref(), &addresses) };
     let mut net = TcpNet::connect(&config).unwrap();
     while let Ok(Some((from, frame))) = net.recv(within(60)) {
         if frame == [END] {
@@ -108,9 +111,11 @@ fn exchange(nets: &mut [TcpNet], mark: u8) {
     }
 }
 
+/// Sends a frame to the other one of two parties, which sends it back.
 fn echo(net: &mut TcpNet, mark: u8) {
-    net.send(0, vec![mark]).unwrap();
-    assert_eq!(receive(net), (0, vec![mark]));
+    let other = 1 - net.me();
+    net.send(other, vec![mark]).unwrap();
+    assert_eq!(receive(net), (other, vec![mark]));
 }
 
 fn error<T>(result: Result<T, NetError>) -> NetError {
@@ -149,7 +154,7 @@ fn a_session_that_only_some_have_opened_is_named() {
         let config = TcpConfig { connect_timeout: Duration::from_secs(2), ..parties.config(me, "alone") };
         let told = error(TcpNet::connect(&config));
         let NetError::NotOpened { parties, session, other_options: false, .. } = &told else { panic!("{told}") };
-        assert!(*parties == missing && session.to_string() == "\"alone\"", "{told}");
+        assert!(*parties == missing && session == "alone", "{told}");
         assert!(told.to_string().contains("run, but have not opened session \"alone\" within 2 s"), "{told}");
     }
 }
@@ -205,16 +210,16 @@ fn a_port_of_another_deployment_is_not_shared() {
     assert!(matches!(&told, NetError::PortInUse { .. }), "{told}");
 }
 
-/// Party 0 has three sessions: one in a process of its own that has the port, the others in this one.
+/// A party has three sessions: one in a process of its own that has the port, the others in this one.
 #[test]
 #[cfg(target_os = "linux")]
 fn links_and_the_port_outlive_the_process_that_has_it() {
-    for killed in [true, false] {
+    for (party, killed) in [(0, true), (0, false), (1, true)] {
         let parties = Parties::new(2);
-        let mut child = parties.child("one");
-        let mut first = TcpNet::connect(&parties.config(1, "one")).unwrap();
+        let mut child = parties.child(party, "one");
+        let mut first = TcpNet::connect(&parties.config(1 - party, "one")).unwrap();
         echo(&mut first, 1);
-        let told = error(TcpNet::connect(&parties.config(0, "one")));
+        let told = error(TcpNet::connect(&parties.config(party, "one")));
         assert!(matches!(&told, NetError::SessionOpen { process, .. } if *process == child.0.id()), "{told}");
 
         let proxy = Proxy::to(parties.addresses[0]);
@@ -225,14 +230,14 @@ fn links_and_the_port_outlive_the_process_that_has_it() {
             joins.map(|join| join.join().unwrap()).into()
         });
         exchange(&mut second, 2);
-        proxy.cut(); // the new connection is made at a port of another process
+        proxy.cut(); // with party 0 in another process, the new connection is made at that one's port
         exchange(&mut second, 3);
 
         let start = Instant::now();
         match killed {
             true => child.kill(),
             false => {
-                first.send(0, vec![END]).unwrap();
+                first.send(party, vec![END]).unwrap();
                 child.0.wait().unwrap();
             }
         }
@@ -241,8 +246,9 @@ fn links_and_the_port_outlive_the_process_that_has_it() {
         exchange(&mut second, 5);
         assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
         let (told, took) = failure(&mut first);
-        assert!(matches!(told, NetError::Lost { peer: 0, .. }), "{told}");
+        assert!(matches!(told, NetError::Lost { peer, .. } if peer == party), "{told}");
         assert!(took < Duration::from_secs(6), "{took:?}");
+        println!("party {party} was lost {:?} after its end", start.elapsed());
         drop(first);
         exchange(&mut parties.open("one", |_| Duration::ZERO), 6);
         exchange(&mut second, 7);
@@ -257,7 +263,7 @@ fn the_port_moves_from_process_to_process() {
     let mut open: Vec<(Process, TcpNet)> = Vec::new();
     for number in 0..6 {
         let session = format!("session {number}");
-        let child = parties.child(&session);
+        let child = parties.child(0, &session);
         open.push((child, TcpNet::connect(&parties.config(1, &session)).unwrap()));
         if number >= 2 {
             open.remove(0).0.kill(); // that of the process which has the port

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quorate._session._settings import settings
 from quorate._source import at
 from quorate.errors import ConfigError
 
-__all__ = ["bind", "chosen", "free"]
+__all__ = ["Chosen", "chosen", "free"]
 
 INTERACTIVE = "interactive"
 
@@ -22,25 +22,33 @@ _MOST_BYTES = 60
 _open: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
-def chosen(given: str | None) -> tuple[str, bool]:
-    """Returns the name of the session that is opened next, and whether it is a default.
+class Chosen(NamedTuple):
+    """A session's name: whether it is the default, and whether the script has left it open."""
+
+    name: str
+    is_default: bool
+    is_numbered: bool
+
+    def bind(self, session: Any) -> None:
+        """Notes that a session of this name is open."""
+        if self.is_numbered:
+            _open[self.name] = session
+
+
+def chosen(given: str | None) -> Chosen:
+    """Returns the name of the session that is opened next.
 
     The command line's name takes precedence over the script's. Without either, the name is that of the script's file,
     or "interactive" where there is no script. Further sessions that are open at the same time are numbered.
     """
     if given is not None and not isinstance(given, str):
         raise ConfigError(at(f"session must be a text, the name of the session, not {given!r}"))
-    base = settings.session if settings.session is not None else given
     if settings.session is None and given is not None:
-        return given, False
-    name = base if base is not None else default()
-    names = (name if number == 1 else f"{name} {number}" for number in range(1, len(_open) + 2))
-    return next(one for one in names if one not in _open), base is None
-
-
-def bind(name: str, session: Any) -> None:
-    """Notes that a session of this name is open."""
-    _open[name] = session
+        return Chosen(given, is_default=False, is_numbered=False)
+    base = default() if settings.session is None else settings.session
+    names = (base if number == 1 else f"{base} {number}" for number in range(1, len(_open) + 2))
+    name = next(one for one in names if one not in _open)
+    return Chosen(name, is_default=settings.session is None, is_numbered=True)
 
 
 def free(session: Any) -> None:

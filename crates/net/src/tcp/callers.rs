@@ -3,8 +3,8 @@
 //!
 //! 1. A caller gets a challenge, and waits without a thread until its answer (see `knock`) and its whole first message
 //!    of TLS have arrived. Other words end the connection.
-//! 2. If its session is open here, its handshake runs in a thread, and the number of these is bounded. A caller whose certificate is known no
-//!    longer counts.
+//! 2. If its session is open here, its handshake runs in a thread, and the number of these is bounded. A caller whose
+//!    certificate is known no longer counts.
 //!
 //! In both, callers have places by their [`Class`]: no caller takes a place of another class, so strangers never take
 //! one of a peer's address. If all places of a class are taken, one of the callers of the network with the most callers

@@ -158,7 +158,7 @@ impl Meeting<'_> {
         let is_missing = |peer: &usize| !came[*peer] && matches!(last[*peer], Attempt::NotOpen { .. });
         let parties: Vec<usize> = (0..last.len()).filter(is_missing).collect();
         let other_options = parties.iter().any(|&peer| last[peer] == Attempt::NotOpen { other_options: true });
-        let session = self.config.session.clone();
+        let session = self.config.session.to_string();
         (!parties.is_empty()).then_some(NetError::NotOpened { parties, session, waited, other_options })
     }
 
@@ -377,11 +377,6 @@ impl Meeting<'_> {
         let place = Place::at(&self.config.parties[peer].address);
         if theirs.verdict != Verdict::Welcome {
             return Ok(Err(self.rejection(peer, place, &theirs)));
-        }
-        if theirs.session != session {
-            talk.say(&self.hello(peer, Verdict::OtherSession))?;
-            talk.hang_up();
-            return Ok(Err(NetError::Misconfigured { peer, place, what: OTHER_SESSION }));
         }
         if theirs.from != peer || theirs.to != self.config.me || theirs.parties != self.config.parties.len() {
             talk.say(&self.hello(peer, Verdict::OtherNumbers))?;

@@ -15,7 +15,7 @@ use super::callers::{Caller, Guests};
 use super::neighbours::{Membership, Reception, Request, Spot};
 use super::pinned::Pinned;
 use super::port::{Identity, Obstacle, Port, Way};
-use super::session::{SessionId, SessionName};
+use super::session::SessionId;
 use super::{TcpConfig, io_error, names};
 use crate::NetError;
 
@@ -97,7 +97,9 @@ impl Door {
             match ticket.enter(&sender, &mut bind, shares, false)? {
                 None => break,
                 Some(Hindrance::Taken { leaving: true, .. }) if Instant::now() < deadline => {}
-                Some(Hindrance::Taken { process, .. }) if settled => return Err(taken(&config.session, process)),
+                Some(Hindrance::Taken { process, .. }) if settled => {
+                    return Err(NetError::SessionOpen { session: config.session.to_string(), process });
+                }
                 Some(Hindrance::PortInUse) if settled => return Err(NetError::PortInUse { address: address.clone() }),
                 Some(_) => {}
             }
@@ -232,10 +234,6 @@ impl Ticket {
             };
         }
     }
-}
-
-fn taken(session: &SessionName, process: u32) -> NetError {
-    NetError::SessionOpen { session: session.clone(), process }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,5 +1,5 @@
 //! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, the
-//! session that it means, the challenge, and a MAC of these. The called party replies whether it has opened the session.
+//! session that it means, the challenge, and a MAC of these. The called party replies whether that session is open.
 //!
 //! ```text
 //!   caller                            called

@@ -308,7 +308,8 @@ fn is_private(folder: &Path) -> bool {
     let above_is_safe = above.is_some_and(|above| {
         [0, me].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0)
     });
-    above_is_safe && symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o077 == 0)
+    let is_ours = symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o077 == 0);
+    is_ours && above_is_safe
 }
 
 /// Sends bytes, with a socket. Returns how many were sent. It never waits.

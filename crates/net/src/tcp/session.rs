@@ -65,7 +65,7 @@ impl Default for SessionName {
 impl fmt::Display for SessionName {
     /// Writes the name without the options.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.name)
+        f.write_str(&self.name)
     }
 }
 

@@ -140,7 +140,9 @@ fn whatever_arrives_at_the_socket_sessions_join() {
 
 proptest! {
     #[test]
-    fn requests_are_read_as_written(fingerprint: [u8; FINGERPRINT_BYTES], session: SessionId, process: u32, at in 0..8usize) {
+    fn requests_are_read_as_written(
+        fingerprint: [u8; FINGERPRINT_BYTES], session: SessionId, process: u32, at in 0..8usize,
+    ) {
         let request = Request { fingerprint, session, process };
         let mut bytes = request.encode();
         prop_assert_eq!(Request::decode(&bytes), Some(request));

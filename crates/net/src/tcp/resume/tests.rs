@@ -122,6 +122,18 @@ fn an_attempt_counts_once_and_the_newest_one_only() {
 }
 
 #[test]
+fn a_caller_of_another_session_is_refused() {
+    let (three, never) = (three("sessions"), AtomicBool::new(false));
+    let stream = TcpStream::connect(three.address).unwrap();
+    let mut talk = Talk::call(stream, &three.pinned[1], 0, session(), Instant::now() + HANDSHAKE * 2, &never).unwrap();
+    let other = SessionName::new("other").unwrap().id();
+    let (version, verdict, purpose, nonce) = (VERSION, Verdict::Welcome, Purpose::Resume, three.nonce(1));
+    let hello = Hello { version, verdict, purpose, from: 1, to: 0, parties: 3, nonce, session: other };
+    talk.say(&hello).unwrap();
+    assert_eq!(talk.hear().unwrap().verdict, Verdict::OtherSession);
+}
+
+#[test]
 fn a_party_whose_port_refuses_for_a_second_is_gone() {
     let (mut refusals, start) = (Refusals::default(), Instant::now());
     let mut at = |millis, refused| refusals.note(refused, start + Duration::from_millis(millis));
