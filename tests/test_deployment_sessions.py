@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -93,6 +94,19 @@ def test_sessions_outlive_the_processes_that_have_the_ports(deployment: Deployme
     assert outputs(third) == [(0, "30")] * 3
     (deployment.folder / "go").touch()
     assert outputs(second) == [(0, "ready 6\n12")] * 3
+
+
+def test_a_suspended_process_that_has_the_port_leaves_links_alone(deployment: Deployment) -> None:
+    deployment.limits |= {"peer_timeout_s": 20.0, "reconnect_timeout_s": 20.0}
+    first, second = hold(deployment, "first.py"), hold(deployment, "second.py")
+    first[0].signal(signal.SIGSTOP)
+    third = script(deployment, "third.py", PRODUCT.replace("NUMBER", "5"))
+    refused = deployment.start(0, third).end()
+    assert refused.status == 2 and "in use" in error_of(refused), refused
+    (deployment.folder / "go").touch()
+    assert outputs(second) == [(0, "ready 6\n12")] * 3
+    first[0].signal(signal.SIGCONT)
+    assert outputs(first) == [(0, "ready 6\n12")] * 3
 
 
 def test_a_program_that_not_all_run_is_named(deployment: Deployment) -> None:

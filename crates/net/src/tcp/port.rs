@@ -130,7 +130,8 @@ impl Port {
         lock(&port.threads).push(thread.map_err(failed)?);
         if let Some(hosts) = hosts {
             let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-joins".into()));
-            lock(&port.threads).push(this.spawn(move || accepts.host(&hosts)).map_err(failed)?);
+            // Without a thread, sessions of other processes do not join.
+            lock(&port.threads).extend(this.spawn(move || accepts.host(&hosts)).ok());
         }
         Ok(port)
     }
