@@ -38,11 +38,13 @@ impl Class {
     const ALL: [Class; 3] = [Class::Guest, Class::Informed, Class::Stranger];
 
     /// Returns the class as a byte, for another process.
+    #[cfg(target_os = "linux")]
     pub(crate) fn byte(self) -> u8 {
         Class::ALL.iter().position(|class| *class == self).unwrap_or(0) as u8
     }
 
     /// Returns the class with this byte.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of_byte(byte: u8) -> Option<Class> {
         Class::ALL.get(usize::from(byte)).copied()
     }
