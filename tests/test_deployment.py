@@ -224,11 +224,15 @@ def test_two_parties_with_one_number(deployment: Deployment) -> None:
 
 
 def test_files_that_name_different_protocols(deployment: Deployment) -> None:
-    """Options differ too; those that only one protocol has follow from its choice."""
+    """Options differ too; those that only one protocol has follow from its choice.
+
+    By default these would be different sessions; a name makes them one.
+    """
     script = deployment.script(PRODUCT)
     other = deployment.config(2).read_text().replace('protocol = "rss"', 'protocol = "pika"')
-    running = [deployment.start(me, script) for me in (0, 1)]
-    running.append(deployment.start(2, script, "--trunc", "probabilistic", config=deployment.config(2, other)))
+    named = ["--session", "one"]
+    running = [deployment.start(me, script, *named) for me in (0, 1)]
+    running.append(deployment.start(2, script, *named, "--trunc", "probabilistic", config=deployment.config(2, other)))
     ended = [party.end() for party in running]
     assert statuses(ended) == [1, 1, 1], ended
     ours, theirs = "protocol=rss, trunc=exact", "protocol=pika, trunc=probabilistic"
@@ -260,7 +264,7 @@ def test_two_processes_of_one_party(deployment: Deployment) -> None:
     deployment.wait_until_listening(1)
     again = deployment.start(1, script).end()
     assert again.status == 2, again
-    assert "in use" in error_of(again)
+    assert "is open at this party already, in process" in error_of(again)
     first.signal(signal.SIGINT)
     assert first.end().status == 1
 
@@ -375,7 +379,8 @@ def test_declarations_that_differ(deployment: Deployment, change: str) -> None:
     script = deployment.script(PRODUCT)
     changed = deployment.folder / "other.py"
     changed.write_text(script.read_text().replace(change, other[change]))
-    running = [deployment.start(0, script), deployment.start(1, script), deployment.start(2, changed)]
+    scripts = [script, script, changed]
+    running = [deployment.start(me, path, "--session", "one") for me, path in enumerate(scripts)]
     ended = [party.end() for party in running]
     assert statuses(ended) == [1, 1, 1], ended
     for e in ended:

@@ -95,9 +95,9 @@ with qr.session() as other:
 """
 
 
-def test_two_sessions_may_be_open_where_no_connection_is_replaced(tmp_path: Path) -> None:
+def test_two_sessions_of_one_script_may_be_open(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path)
-    del deployment.limits["reconnect_timeout_s"]
+    del deployment.limits["reconnect_timeout_s"]  # its default
     try:
         ended = deployment.run(deployment.script(TWO))
     finally:

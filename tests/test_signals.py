@@ -63,12 +63,12 @@ def test_a_party_that_is_told_to_end_tells_the_others(deployment: Deployment) ->
 
 
 def test_a_script_that_is_told_to_end_cleans_up(deployment: Deployment) -> None:
-    body = "with qr.connect(sys.argv[1]) as mpc:\n    try:\n        print('up')\n        time.sleep(100)\n"
-    body += "    finally:\n        print('cleaned up')\n"
+    body = "with qr.connect(sys.argv[1], session='one') as mpc:\n"
+    body += "    try:\n        print('up')\n        time.sleep(100)\n    finally:\n        print('cleaned up')\n"
     alone = deployment.folder / "alone.py"
     alone.write_text("import sys, time\nimport quorate as qr\n" + body)
     script = deployment.script("print('up')\n" + PRODUCT)
-    others = [deployment.start(me, script) for me in (0, 2)]
+    others = [deployment.start(me, script, "--session", "one") for me in (0, 2)]
     command = [sys.executable, str(alone), str(deployment.config(1))]
     party = Party(command, deployment.folder)
     deployment.running.append(party)

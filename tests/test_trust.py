@@ -31,7 +31,8 @@ def test_parties_that_choose_differently_are_told_what_differs(tmp_path: Path) -
     for me, network in enumerate(("wan", "wan", "lan")):
         files[me].write_text(f'network = "{network}"\n' + files[me].read_text())
     try:
-        ended = [party.end() for party in [made.start(me, script, config=files[me]) for me in range(3)]]
+        started = [made.start(me, script, "--session", "one", config=files[me]) for me in range(3)]
+        ended = [party.end() for party in started]
     finally:
         made.stop()
     assert [e.status for e in ended] == [1, 1, 1], ended

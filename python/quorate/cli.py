@@ -62,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
 
     party.add_argument(
+        "--session",
+        metavar="NAME",
+        default=None,
+        help="the session to open, by the same name at all parties (default: the script's name, and its options)",
+    )
+    party.add_argument(
         "--approve",
         metavar="HASH",
         action="append",
@@ -250,7 +256,7 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
     name = argument.lstrip("-").partition("=")[0].lower().replace("_", "-")
     if not argument.startswith("-") or len(name) < 3:
         return None
-    if name in ("approve", "audit"):
+    if name in ("approve", "audit", "session"):
         return "this is for one party of a deployment: quorate party"
     if name in LOCAL:
         return f"this is no option of the command, but of local sessions in a script: qr.local({name}=...)"
@@ -322,6 +328,7 @@ def _party(options: argparse.Namespace) -> int:
         options.script,
         options.arguments,
         config=str(options.config),
+        session=options.session,
         approve=options.approve,
         audit=options.audit,
         options=_chosen(options),

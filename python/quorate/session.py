@@ -16,10 +16,10 @@ from quorate import _quorate, _source
 from quorate._clear._shadow import Shadow
 from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._session import _signals
+from quorate._session import _names, _signals
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import ArrayMethods
-from quorate._session._constraints import constraints, count_opened
+from quorate._session._connecting import connected
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
@@ -131,6 +131,7 @@ class Session(ArrayMethods, Files, Announcing):
         """
         self._object_cache.clear()
         self._native.close(gave_up)
+        _names.free(self)
         if self._watches:
             self._watches = False
             _signals.unwatch()
@@ -566,7 +567,7 @@ def local(
 
 
 @named(*OPTIONS)
-def connect(path: str | os.PathLike[str], **options: Any) -> Session:
+def connect(path: str | os.PathLike[str], session: str | None = None, **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) describes. Waits for the other parties.
 
     The file, or `quorate party --approve`, may list approved runs; all others are then refused. Either may also name an
@@ -577,22 +578,20 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
 
     Args:
         path: this party's configuration.
+        session: the name by which the parties of this session meet, 1 to 64 bytes; `quorate party --session` overrides
+            it. By default it is the script's ("interactive" without one), and other options make another session.
         options: those of `qr.local` except shadow, seed and check. All except strict and threads must be the same at
             all parties.
 
     Raises:
-        ConfigError: the file or a key cannot be used, a peer's certificate is not the pinned one, or the audit log
-            cannot be written.
+        ConfigError: the file or a key cannot be used, a certificate is not the pinned one, the audit log cannot be
+            written, or this party has a session of this name open.
         ProgramMismatch: another party chose other options.
-        PeerTimeout: a party did not connect in time.
+        PeerTimeout: a party did not connect in time, or has not opened this session.
     """
-    chosen = Options.of(options, ("path",), local=False)
-    _signals.watch()
-    try:
-        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, constraints()), options=chosen)
-    except BaseException:
-        _signals.unwatch()
-        raise
-    session._watches = True
-    count_opened()
-    return session
+    chosen = Options.of(options, ("path", "session"), local=False)
+    name = _names.chosen(session)
+    opened = Session(connected(path, chosen.parts, name), options=chosen)
+    opened._watches = True
+    name.bind(opened)
+    return opened

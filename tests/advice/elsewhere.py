@@ -336,7 +336,16 @@ BY_TEST: dict[str, list[str]] = {
         "compare the fingerprints that `quorate keygen` printed and exchange the .crt files again",
     ],
     "test_deployment.py::test_a_port_in_use": [
-        "stop it (another run of this party?) or choose another port",
+        "stop it or choose another port (sessions share a port where they are of one party and one deployment",
+    ],
+    "test_deployment_sessions.py::test_a_program_that_runs_twice_at_a_party_is_named": [
+        "wait for its end, or give this one another name at all parties (--session NAME",
+    ],
+    "test_deployment_sessions.py::test_a_program_that_not_all_run_is_named": [
+        "start the same script there, or give the session one name at all parties (--session NAME",
+    ],
+    "test_deployment_sessions.py::test_parties_with_other_options_open_other_sessions": [
+        "with another protocol or other options: compare those of all parties",
     ],
     "test_deployment_losses.py::test_a_party_does_not_come_up": [
         "start it, and check the address and the firewall",

@@ -160,11 +160,46 @@ pub enum NetError {
         what: &'static str,
     },
 
-    /// Another program listens on this address already.
-    #[error("{address} is in use by another process; stop it (another run of this party?) or choose another port")]
+    /// Another program listens on this address already, or a session that does not share the port.
+    #[error(
+        "{address} is in use by another process; stop it or choose another port (sessions share a port where they are \
+         of one party and one deployment, of one user, and in one container)"
+    )]
     PortInUse {
         /// The address.
         address: String,
+    },
+
+    /// Another session of this party has the same name.
+    #[error(
+        "session {session:?} is open at this party already, {}; wait for its end, or give this one another name at all \
+         parties (--session NAME, session=\"NAME\")",
+        Process(*process)
+    )]
+    SessionOpen {
+        /// The session.
+        session: String,
+        /// The process that opened it first.
+        process: u32,
+    },
+
+    /// Parties run, but have not opened the session.
+    #[error(
+        "{} not opened session {session:?} within {:.0} s, {}; start the same script there, or give the session \
+         one name at all parties (--session NAME, session=\"NAME\")",
+        Parties(parties),
+        waited.as_secs_f64(),
+        Others(*other_options),
+    )]
+    NotOpened {
+        /// The parties.
+        parties: Vec<usize>,
+        /// The session.
+        session: String,
+        /// The time that this party waited.
+        waited: Duration,
+        /// Whether one of them has opened a session of this name with other options.
+        other_options: bool,
     },
 
     /// The peer could not be reached in time.
@@ -251,6 +286,7 @@ impl NetError {
             | NetError::Unresolved { party: peer, .. }
             | NetError::VersionMismatch { peer, .. } => Some(*peer),
             NetError::Refused { peer, .. } => *peer,
+            NetError::NotOpened { parties, .. } => parties.first().copied(),
             _ => None,
         }
     }
@@ -319,6 +355,12 @@ pub enum ConfigProblem {
     /// No parties, or more than can be numbered.
     #[error("the number of parties is {0}; it must be between 2 and 1000")]
     Parties(usize),
+    /// A name that no session may have.
+    #[error(
+        "a session cannot be named {0:?}: a name has 1 to 64 bytes of letters, digits and punctuation, and spaces only \
+         between them"
+    )]
+    Session(String),
     /// A time-out that is not longer than the heartbeat.
     #[error("the peer time-out must be at least twice the heartbeat")]
     Heartbeat,
@@ -343,6 +385,49 @@ pub enum Attempt {
     /// The connection was made, but the handshake did not end.
     #[error("it answered, but did not finish the handshake")]
     Handshake,
+    /// The peer runs, but has not opened the session.
+    #[error("it runs, but has not opened the session")]
+    NotOpen {
+        /// Whether it has opened a session of the same name with other options.
+        other_options: bool,
+    },
+}
+
+struct Process(u32);
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            this if this == std::process::id() => f.write_str("in this process"),
+            other => write!(f, "in process {other}"),
+        }
+    }
+}
+
+struct Parties<'a>(&'a [usize]);
+
+impl fmt::Display for Parties<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (last, others) = self.0.split_last().unwrap_or((&0, &[]));
+        match others {
+            [] => write!(f, "party {last} runs, but has"),
+            _ => {
+                let others: Vec<String> = others.iter().map(usize::to_string).collect();
+                write!(f, "parties {} and {last} run, but have", others.join(", "))
+            }
+        }
+    }
+}
+
+struct Others(bool);
+
+impl fmt::Display for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            true => "but one of this name with another protocol or other options: compare those of all parties",
+            false => "only others",
+        })
+    }
 }
 
 struct Tried(Duration);

@@ -11,7 +11,7 @@ use crate::tcp::channel::Channel;
 use crate::tcp::frames::{Arrived, Cutter};
 use crate::tcp::hello::{HELLO_BYTES, Hello};
 use crate::tcp::keys::{Fingerprint, certificate, generate, private_key};
-use crate::tcp::knock::{ANSWER_BYTES, Answer, AnswerKeys};
+use crate::tcp::knock::{ANSWER_BYTES, Answer, AnswerKeys, Status};
 use crate::tcp::pinned::Pinned;
 
 /// Reads a hello, and returns it as it is written. `None` if it is no hello.
@@ -46,7 +46,12 @@ pub fn first_message(seen: &[u8], room: usize) -> Option<bool> {
 /// If an answer counts as complete that is too short, or does not contain the challenge.
 pub fn answer(challenge: &[u8; 32], seen: &[u8]) -> Option<bool> {
     let certificates = [vec![1], vec![2]].map(CertificateDer::from);
-    let complete = AnswerKeys::of_called(0, &certificates).read(challenge, seen)? != Answer::Begun;
+    let keys = AnswerKeys::of_called(0, &certificates);
+    let answer = keys.read(challenge, seen)?;
+    if let Answer::Said(said) = &answer {
+        let _ = keys.reply(challenge, said, Status::Closed);
+    }
+    let complete = answer != Answer::Begun;
     assert_eq!(complete, seen.len() >= ANSWER_BYTES);
     assert!(!complete || seen[..ANSWER_BYTES].windows(32).any(|part| part == challenge));
     Some(complete)

@@ -261,6 +261,18 @@ fn a_new_process_of_a_party_ends_its_link() {
     assert!(starting.join().unwrap().is_err());
 }
 
+/// A process that vanished without a word is no duplicate of the one that is started in its place.
+#[test]
+fn a_party_that_vanished_and_starts_again_is_no_duplicate() {
+    let mesh = Mesh::new(2, |config| TcpConfig { heartbeat: Duration::from_millis(500), ..config });
+    let mut again = mesh.configs[1].clone();
+    again.parties[0].address = mesh.addresses[0].to_string();
+    again.connect_timeout = Duration::from_secs(4);
+    mesh.proxies[1][0].set(Weather::Silent);
+    let second = TcpNet::connect_on(&again, TcpListener::bind("127.0.0.1:0").unwrap());
+    assert!(matches!(second, Err(NetError::ConnectTimeout { peer: 0, .. })), "{:?}", second.err());
+}
+
 /// A router in front of the party that dials refuses connections, though the party is there.
 #[test]
 fn a_party_that_cannot_be_reached_comes_back() {

@@ -5,5 +5,6 @@ mod connecting;
 mod cuts;
 mod failures;
 mod memory;
+mod ports;
 mod shaped;
 mod tcp;

@@ -92,7 +92,7 @@ fn class_of_engine(error: &Error) -> Option<&'static str> {
 
 fn class_of_link(error: &NetError) -> &'static str {
     match error {
-        NetError::Timeout { .. } | NetError::ConnectTimeout { .. } => "PeerTimeout",
+        NetError::Timeout { .. } | NetError::ConnectTimeout { .. } | NetError::NotOpened { .. } => "PeerTimeout",
         NetError::Lost { .. }
         | NetError::LeftEarly { .. }
         | NetError::NoPeersLeft

@@ -12,7 +12,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{HashError, Network, NodeId};
 use quorate_session::{
-    Approved, Config, LocalOptions, Options, Revealed, Session as Inner, SessionError, Setting, protocol, truncation,
+    Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, protocol,
+    truncation,
 };
 
 use crate::costs;
@@ -93,13 +94,15 @@ impl Given {
     }
 }
 
-/// The restrictions of the command line on a party, in addition to those of its file.
+/// The session of a party, and the restrictions of the command line in addition to those of its file.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Held {
     approve: Option<Vec<String>>,
     audit: Option<PathBuf>,
     sessions_before: usize,
+    session: String,
+    is_default: bool,
 }
 
 /// Nodes, with the receiver of each (None: all parties).
@@ -146,6 +149,7 @@ impl Session {
         }
         config.audit = held.audit.or(config.audit);
         config.sessions_before = held.sessions_before;
+        config.session = Named::read(&held.session, held.is_default).map_err(|error| raise(py, &error))?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = stop.clone();
         let thread = std::thread::spawn(move || Inner::connect(&config, options, seen));

@@ -38,6 +38,12 @@ pub(crate) fn check_protocol(py: Python<'_>, protocol: &str, parties: Option<usi
     checked().map_err(|error| raise(py, &error))
 }
 
+/// Returns the numbers of the sockets that a fork of the process has to close.
+#[pyfunction]
+pub(crate) fn inherited_sockets() -> Vec<i32> {
+    tcp::inherited_sockets()
+}
+
 /// Returns the description and the options of every family of protocols.
 #[pyfunction]
 pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {

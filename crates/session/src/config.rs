@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quorate_graph::Network;
 use quorate_net::NetError;
-use quorate_net::tcp::{PartyConfig, TcpConfig};
+use quorate_net::tcp::{PartyConfig, SessionName, TcpConfig};
 use quorate_protocols::Protocol;
 use serde::Deserialize;
 use toml::Spanned;
@@ -43,11 +43,48 @@ pub struct Config {
     /// The number of sessions that this process has already had with this file. Approval is bound to it.
     #[serde(skip)]
     pub sessions_before: usize,
+    /// The session to open.
+    #[serde(skip)]
+    pub session: Named,
     /// Time-outs for waits for other parties.
     #[serde(default)]
     pub limits: Limits,
     #[serde(skip)]
     lines: Lines,
+}
+
+/// The name of a session.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// A name that was given.
+    Given(SessionName),
+    /// A default, such as the script's name: parties with other options open another session.
+    Default(SessionName),
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Named::Given(SessionName::default())
+    }
+}
+
+impl Named {
+    /// Reads the name of a session.
+    ///
+    /// # Errors
+    /// [`SessionError::Net`] for a name that no session may have.
+    pub fn read(name: &str, is_default: bool) -> Result<Named, SessionError> {
+        let name = SessionName::new(name).map_err(NetError::BadConfig)?;
+        Ok(if is_default { Named::Default(name) } else { Named::Given(name) })
+    }
+
+    /// Returns the name under which parties with these shared options meet.
+    pub(crate) fn with_options(&self, shared: &str) -> SessionName {
+        match self {
+            Named::Given(name) => name.clone(),
+            Named::Default(name) => name.clone().with_options(shared.as_bytes()),
+        }
+    }
 }
 
 /// The lines of the files that contain the addresses, for error messages.
@@ -96,8 +133,7 @@ pub struct Limits {
     /// Seconds of silence after which a connection counts as lost. A slow peer is not silent: heartbeats go out every
     /// second.
     pub peer_timeout_s: f64,
-    /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0, the default: none is
-    /// tried. With another value, the party's port is in use until its session has ended.
+    /// Seconds to try for a new connection after one was lost, before the peer counts as lost; 0: none is tried.
     pub reconnect_timeout_s: f64,
     /// Seconds to wait for a peer that sends heartbeats but nothing that is due; 0: no limit.
     pub stall_timeout_s: f64,
@@ -105,7 +141,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, reconnect_timeout_s: 0.0, stall_timeout_s: 600.0 }
+        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, reconnect_timeout_s: 30.0, stall_timeout_s: 600.0 }
     }
 }
 
@@ -199,10 +235,12 @@ impl Config {
         }
     }
 
-    pub(crate) fn tcp(&self) -> TcpConfig {
+    /// Returns the configuration of the links of a party with these shared options.
+    pub(crate) fn tcp(&self, shared: &str) -> TcpConfig {
         let party = |p: &PartyEntry| PartyConfig { address: p.address.clone(), certificate: p.certificate.clone() };
         let mut tcp = TcpConfig::new(self.me, self.parties.iter().map(party).collect(), self.key.clone());
         tcp.listen = self.listen.clone();
+        tcp.session = self.session.with_options(shared);
         tcp.connect_timeout = Duration::from_secs_f64(self.limits.connect_timeout_s);
         tcp.peer_timeout = Duration::from_secs_f64(self.limits.peer_timeout_s);
         tcp.reconnect_timeout = Duration::from_secs_f64(self.limits.reconnect_timeout_s);

@@ -22,9 +22,10 @@ pub(crate) fn local(parties: usize, network: Option<Network>) -> Vec<Box<dyn Net
     }
 }
 
-/// Connects this party to its peers of a deployment. Setting `stop` gives up.
-pub(crate) fn deployed(config: &Config, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
-    let mut tcp = config.tcp();
+/// Connects this party to its peers of a deployment, which have the same `shared` options where the session has a
+/// default name. Setting `stop` gives up.
+pub(crate) fn deployed(config: &Config, shared: &str, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
+    let mut tcp = config.tcp(shared);
     tcp.stop = Some(stop);
     Ok(Box::new(TcpNet::connect(&tcp).map_err(|error| config.naming(error))?))
 }

@@ -27,7 +27,7 @@ mod session;
 mod work;
 
 pub use approval::Approved;
-pub use config::{Config, Limits, PartyEntry};
+pub use config::{Config, Limits, Named, PartyEntry};
 pub use error::SessionError;
 pub use options::{Options, family_options, protocol, truncation};
 pub use party::stats::{PhaseStats, Progress, RunStats, Stats};

@@ -217,6 +217,11 @@ impl Options {
     /// Returns the options that all parties must share, as a line of `name=value` that they exchange before anything
     /// else.
     pub(crate) fn shared(&self, protocol: Protocol) -> String {
+        format!("{}; {}", Options::release(), self.shared_in_any_release(protocol))
+    }
+
+    /// Returns the shared options without the release.
+    pub(crate) fn shared_in_any_release(&self, protocol: Protocol) -> String {
         let network = self.network.map_or("none".into(), |network| {
             let rate = network.bits_per_second.map_or("unlimited".into(), |bits| (bits / 1e6).to_string());
             format!("{} ms {rate} Mbit/s", network.rtt.as_secs_f64() * 1e3)
@@ -229,8 +234,8 @@ impl Options {
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
         let own: String =
             protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
-        let (release, protocol) = (Options::release(), protocol.name());
-        format!("{release}; protocol={protocol}; trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
+        let protocol = protocol.name();
+        format!("protocol={protocol}; trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
     }
 }
 

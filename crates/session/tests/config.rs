@@ -38,7 +38,7 @@ fn a_good_file_is_read_with_paths_relative_to_it() {
     assert!(config.key.is_absolute() && config.key.ends_with("keys/party1.key"));
     assert_eq!(config.parties[2].certificate, PathBuf::from("/etc/quorate/party2.crt"));
     let limits = config.limits;
-    assert_eq!((limits.connect_timeout_s, limits.peer_timeout_s, limits.reconnect_timeout_s), (30.0, 2.5, 0.0));
+    assert_eq!((limits.connect_timeout_s, limits.peer_timeout_s, limits.reconnect_timeout_s), (30.0, 2.5, 30.0));
     for (given, read_as) in [("0", 0.0), ("30", 30.0)] {
         let other = GOOD.replace("peer_timeout_s = 2.5", &format!("reconnect_timeout_s = {given}"));
         assert_eq!(read(given, &other).unwrap().limits.reconnect_timeout_s, read_as);

@@ -37,6 +37,7 @@ def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> in
         raise ConfigError(f"there is no script {script}")
     for name, value in chosen.items():
         setattr(settings, name, value)
+    settings.script = str(script)
     before = sys.argv
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))

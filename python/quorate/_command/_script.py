@@ -12,10 +12,11 @@ __all__ = ["session"]
 
 
 @named(*OPTIONS, *LOCAL)
-def session(**options: Any) -> Session:
+def session(session: str | None = None, **options: Any) -> Session:
     """Opens the session that the command line describes.
 
-    It takes the options of `qr.local`. Options of the command line override them.
+    It takes the options of `qr.local`. Options of the command line override them. Under `quorate party`, `session` is
+    the session's name (see `qr.connect`); elsewhere it has no effect.
 
     Under `quorate party` this process is one party. Under `quorate run` it is one of several processes on this machine,
     one for each party. Under `quorate explain` nothing is sent, and `reveal` returns placeholders without values.
@@ -23,7 +24,7 @@ def session(**options: Any) -> Session:
     """
     chosen = {**options, **settings.options}
     if settings.config is not None:
-        return connect(settings.config, **chosen)
+        return connect(settings.config, session, **chosen)
     opened = local(settings.protocol, settings.parties, settings.network, **chosen)
     if settings.explain:
         from quorate._command._explain import Explaining

@@ -13,9 +13,10 @@ __all__ = ["constraints", "count_opened"]
 _before = 0
 
 
-def constraints() -> dict[str, Any]:
-    """Returns the constraints of the session that is opened next, for the native module."""
-    return {"approve": settings.approve, "audit": settings.audit, "sessions_before": _before}
+def constraints(session: str, is_default: bool) -> dict[str, Any]:
+    """Returns the name and the constraints of the session that is opened next, for the native module."""
+    limits = {"approve": settings.approve, "audit": settings.audit, "sessions_before": _before}
+    return {**limits, "session": session, "is_default": is_default}
 
 
 def count_opened() -> None:

@@ -27,6 +27,8 @@ class Settings:
     written: bool = False
     approve: list[str] | None = None
     audit: str | None = None
+    session: str | None = None
+    script: str | None = None
 
 
 settings = Settings()

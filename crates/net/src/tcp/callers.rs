@@ -3,8 +3,8 @@
 //!
 //! 1. A caller gets a challenge, and waits without a thread until its answer (see `knock`) and its whole first message
 //!    of TLS have arrived. Other words end the connection.
-//! 2. Then its handshake runs in a thread, and the number of these is bounded. A caller whose certificate is known no
-//!    longer counts.
+//! 2. If its session is open here, its handshake runs in a thread, and the number of these is bounded. A caller whose
+//!    certificate is known no longer counts.
 //!
 //! In both, callers have places by their [`Class`]: no caller takes a place of another class, so strangers never take
 //! one of a peer's address. If all places of a class are taken, one of the callers of the network with the most callers
@@ -18,18 +18,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::draws::Draws;
-use super::knock::{ANSWER_BYTES, Answer, AnswerKeys, CHALLENGE_BYTES, Challenge, challenge_bytes};
+use super::knock::{
+    ANSWER_BYTES, Answer, AnswerKeys, CHALLENGE_BYTES, Challenge, Intention, REPLY_BYTES, Said, Status, challenge_bytes,
+};
 use crate::NetError;
 
 /// The class of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     /// It calls from the address of a peer.
     Guest,
     /// It calls from another address, with an answer that takes the parties' certificates.
     Informed,
     /// It calls from another address, and has not shown anything.
     Stranger,
+}
+
+impl Class {
+    const ALL: [Class; 3] = [Class::Guest, Class::Informed, Class::Stranger];
+
+    /// Returns the class as a byte, for another process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn byte(self) -> u8 {
+        Class::ALL.iter().position(|class| *class == self).unwrap_or(0) as u8
+    }
+
+    /// Returns the class with this byte.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_byte(byte: u8) -> Option<Class> {
+        Class::ALL.get(usize::from(byte)).copied()
+    }
 }
 
 /// Numbers of places by class.
@@ -59,6 +77,11 @@ const TALKING: Places = Places { guests: 32, informed: 48, strangers: 16 };
 /// The most handshakes that begin per second. This bounds what callers from other addresses than the peers' cost in
 /// threads and signatures.
 const PER_SECOND: Places = Places { guests: usize::MAX, informed: 200, strangers: 50 };
+/// The intervals at which callers are looked at: while an answer from a peer's address is due, and otherwise, since
+/// strangers must not cost a run time.
+const LOOK: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(20)];
+/// The time after which the answer of a caller is no longer due.
+const PROMPT: Duration = Duration::from_millis(200);
 /// The number of callers accepted before the other callers are handled again.
 const AT_ONCE: usize = 64;
 /// Bytes of a TLS record's header (type, version and length); the content type of handshakes.
@@ -108,43 +131,97 @@ impl Guests {
         self.addresses.lock().unwrap_or_else(PoisonError::into_inner).extend(canonical);
     }
 
-    fn expect(&self, address: IpAddr) -> bool {
+    pub(crate) fn expect(&self, address: IpAddr) -> bool {
         self.addresses.lock().unwrap_or_else(PoisonError::into_inner).contains(&address.to_canonical())
     }
 }
 
-/// A connection from an unknown caller.
+/// A connection from an unknown caller, whose handshake may begin.
 pub(crate) struct Caller {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
+    pub(crate) class: Class,
+    /// The reply that the session is open. It goes out with the first message of TLS: with a message of its own, some
+    /// proxies would delay the next one by 40 ms.
+    pub(crate) reply: [u8; REPLY_BYTES],
+}
+
+/// A caller that has answered, and what it said.
+pub(crate) struct Spoken {
+    pub(crate) caller: Caller,
+    pub(crate) said: Said,
+    challenge: Challenge,
+}
+
+impl Spoken {
+    /// Returns a caller of an open session, whose handshake may begin. A caller that has only asked is told, and `None`
+    /// is returned.
+    pub(crate) fn welcome(mut self, keys: &AnswerKeys) -> Option<Caller> {
+        match self.said.intention {
+            Intention::Connect => {
+                self.caller.reply = keys.reply(&self.challenge, &self.said, Status::Open);
+                Some(self.caller)
+            }
+            Intention::Ask => {
+                self.dismiss(keys, Status::Open);
+                None
+            }
+        }
+    }
+
+    /// Replies, and hangs up.
+    pub(crate) fn dismiss(mut self, keys: &AnswerKeys, status: Status) {
+        // The buffer of a new connection takes this much at once.
+        let _ = self.caller.stream.write(&keys.reply(&self.challenge, &self.said, status));
+        self.hang_up();
+    }
+
+    /// Closes the connection so that the reply arrives: a socket with unread bytes would be reset.
+    fn hang_up(&mut self) {
+        let mut unread = [0; 4096];
+        for _ in 0..4 {
+            if self.caller.stream.read(&mut unread).map_or(0, |bytes| bytes) < unread.len() {
+                break;
+            }
+        }
+        let _ = self.caller.stream.shutdown(Shutdown::Write);
+    }
+}
+
+/// A caller that has not answered yet.
+struct Waiting {
+    stream: TcpStream,
+    from: SocketAddr,
     since: Instant,
     challenge: Challenge,
     class: Class,
 }
 
-impl Caller {
+impl Waiting {
     /// Sends the challenge to a caller that was accepted. `None` if it cannot be sent.
-    fn challenged(mut stream: TcpStream, from: SocketAddr, challenge: Challenge, class: Class) -> Option<Caller> {
+    fn challenged(mut stream: TcpStream, from: SocketAddr, challenge: Challenge, class: Class) -> Option<Waiting> {
         stream.set_nonblocking(true).ok()?;
         // The buffer of a new connection takes this much at once.
         let sent = stream.write(&challenge_bytes(&challenge)).ok()?;
-        let caller = Caller { stream, from, since: Instant::now(), challenge, class };
+        let caller = Waiting { stream, from, since: Instant::now(), challenge, class };
         (sent == CHALLENGE_BYTES).then_some(caller)
     }
 
-    /// Returns the caller's class once its answer and first message are there; `None` if they will not come.
-    fn has_spoken(&self, keys: &AnswerKeys) -> Option<Option<Class>> {
+    /// Returns the caller's class and what it said once its answer and, if it wants to connect, its first message are
+    /// there; `None` if they will not come.
+    fn has_spoken(&self, keys: &AnswerKeys) -> Option<Option<(Class, Said)>> {
         let mut seen = [0; 4096];
         let spoken = match self.stream.peek(&mut seen) {
             Ok(0) => None,
-            Ok(bytes) => {
-                let answer = keys.read(&self.challenge, &seen[..bytes])?;
-                let whole = answer != Answer::Begun && is_whole(&seen[ANSWER_BYTES..bytes], seen.len() - ANSWER_BYTES)?;
-                Some(whole.then_some(match (self.class, answer) {
-                    (Class::Stranger, Answer::Right) => Class::Informed,
-                    (class, _) => class,
-                }))
-            }
+            Ok(bytes) => Some(match keys.read(&self.challenge, &seen[..bytes])? {
+                Answer::Begun => None,
+                Answer::Said(said) => {
+                    let asks = said.intention == Intention::Ask;
+                    let whole = asks || is_whole(&seen[ANSWER_BYTES..bytes], seen.len() - ANSWER_BYTES)?;
+                    let informed = self.class == Class::Stranger && said.is_right;
+                    whole.then_some((if informed { Class::Informed } else { self.class }, said))
+                }
+            }),
             Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted).then_some(None),
         };
         spoken.filter(|class| class.is_some() || self.is_in_time())
@@ -155,17 +232,17 @@ impl Caller {
     }
 
     /// Takes the answer, which is there, off the connection: TLS follows.
-    fn without_answer(mut self, class: Class) -> Option<Caller> {
+    fn without_answer(mut self, (class, said): (Class, Said)) -> Option<Spoken> {
         self.stream.read_exact(&mut [0; ANSWER_BYTES]).ok()?;
-        Some(Caller { class, ..self })
+        let caller = Caller { stream: self.stream, from: self.from, class, reply: [0; REPLY_BYTES] };
+        Some(Spoken { caller, said, challenge: self.challenge })
     }
 }
 
 /// Returns a caller to drop if the callers of one class hold more places than there are.
 fn superfluous(callers: &[(IpAddr, Class)], places: Places, draws: &mut Draws) -> Option<usize> {
     let held = |class| callers.iter().filter(|(_, other)| *other == class).count();
-    let over =
-        [Class::Guest, Class::Informed, Class::Stranger].into_iter().find(|&class| held(class) > places.of(class));
+    let over = Class::ALL.into_iter().find(|&class| held(class) > places.of(class));
     let mut networks: BTreeMap<Network, Vec<usize>> = BTreeMap::new();
     for (at, (from, _)) in callers.iter().enumerate().filter(|(_, (_, class))| Some(*class) == over) {
         networks.entry(Network::of(*from)).or_default().push(at);
@@ -200,9 +277,10 @@ impl Budget {
 
 /// Callers that have not sent their answer and a whole first message yet.
 pub(crate) struct WaitingRoom<'a> {
-    callers: Vec<Caller>,
+    callers: Vec<Waiting>,
     keys: &'a AnswerKeys,
-    guests: &'a Guests,
+    /// Whether a peer is expected at an address.
+    expects: &'a dyn Fn(IpAddr) -> bool,
     draws: Draws,
     /// For informed callers and strangers.
     budgets: [Budget; 2],
@@ -213,31 +291,33 @@ impl<'a> WaitingRoom<'a> {
     ///
     /// # Errors
     /// Those of [`Draws::new`].
-    pub(crate) fn new(keys: &'a AnswerKeys, guests: &'a Guests) -> Result<Self, NetError> {
+    pub(crate) fn new(keys: &'a AnswerKeys, expects: &'a dyn Fn(IpAddr) -> bool) -> Result<Self, NetError> {
         let budgets = [PER_SECOND.informed, PER_SECOND.strangers].map(Budget::new);
-        Ok(WaitingRoom { callers: Vec::new(), keys, guests, draws: Draws::new()?, budgets })
+        Ok(WaitingRoom { callers: Vec::new(), keys, expects, draws: Draws::new()?, budgets })
     }
 
-    /// Returns whether no caller waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.callers.is_empty()
+    /// Returns when to look at the callers again; `None` if none waits.
+    pub(crate) fn pause(&self) -> Option<Duration> {
+        let is_due = |caller: &Waiting| caller.class == Class::Guest && caller.since.elapsed() < PROMPT;
+        let longest = (!self.callers.is_empty()).then_some(LOOK[1]);
+        longest.map(|longest| if self.callers.iter().any(is_due) { LOOK[0] } else { longest })
     }
 
     /// Accepts callers. Returns those whose first message is there, and whether more may be calling.
-    pub(crate) fn admit(&mut self, listener: &TcpListener) -> (Vec<Caller>, bool) {
+    pub(crate) fn admit(&mut self, listener: &TcpListener) -> (Vec<Spoken>, bool) {
         let mut came = 0;
         while came < AT_ONCE
             && let Ok((stream, from)) = listener.accept()
         {
             came += 1;
-            let class = if self.guests.expect(from.ip()) { Class::Guest } else { Class::Stranger };
-            self.callers.extend(Caller::challenged(stream, from, self.draws.bytes(), class));
+            let class = if (self.expects)(from.ip()) { Class::Guest } else { Class::Stranger };
+            self.callers.extend(Waiting::challenged(stream, from, self.draws.bytes(), class));
         }
         self.make_room();
         let (mut spoke, mut silent) = (Vec::new(), Vec::new());
         for caller in std::mem::take(&mut self.callers) {
             match caller.has_spoken(self.keys) {
-                Some(Some(class)) if self.may_begin(class) => spoke.extend(caller.without_answer(class)),
+                Some(Some(spoken)) if self.may_begin(spoken.0) => spoke.extend(caller.without_answer(spoken)),
                 Some(Some(_)) if !caller.is_in_time() => {}
                 Some(_) => silent.push(caller),
                 None => {}
@@ -381,8 +461,7 @@ mod tests {
         for number in 0..=TALKING.informed as u64 {
             ends.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
             let (stream, from) = listener.accept().unwrap();
-            let (since, challenge, class) = (Instant::now(), [0; 32], Informed);
-            handshakes.begin(number, &Caller { stream, from, since, challenge, class });
+            handshakes.begin(number, &Caller { stream, from, class: Informed, reply: [0; REPLY_BYTES] });
         }
         let is_closed = |end: &&TcpStream| {
             end.set_nonblocking(true).unwrap();

@@ -3,19 +3,20 @@
 //! certificate, version or number is a specific error.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use super::TcpConfig;
-use super::callers::{Caller, Guests, Handshakes, WaitingRoom};
+use super::callers::{Caller, Guests, Handshakes};
 use super::channel::Channel;
 use super::draws::Backoff;
-use super::handshake::{Broken, Talk};
+use super::handshake::{Broken, Talk, ask};
 use super::hello::{Hello, Nonce, Purpose, VERSION, Verdict};
+use super::knock::Status;
 use super::link::Established;
 use super::names::{call, numeric, resolve};
 use super::pinned::{PROTOCOL, Pinned};
@@ -27,19 +28,22 @@ const TICK: Duration = Duration::from_millis(5);
 pub(crate) const REDIAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// The first and the longest pause between two look-ups of the names of peers, whose addresses have reserved places.
 const LOOK_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// The first and the longest pause between two questions to the parties that have not called.
+const ASK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
+/// The difference between parties whose connection was led to another session than the caller named.
+const OTHER_SESSION: &str = "the names of the sessions";
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
 
 /// Connects with every peer; element i is the connection to party i, none for this party.
 pub(crate) fn connect_all(
     config: &TcpConfig,
-    listener: &TcpListener,
+    callers: &mut Receiver<Caller>,
     pinned: &Pinned,
     nonce: Nonce,
     guests: &Guests,
     deadline: Instant,
 ) -> Result<Vec<Option<Met>>, NetError> {
-    listener.set_nonblocking(true).map_err(|error| super::io_error("listening for peers", error))?;
     let (news, arrivals) = mpsc::channel();
     let meeting = Meeting {
         config,
@@ -54,12 +58,10 @@ pub(crate) fn connect_all(
     thread::scope(|scope| {
         let meeting = &meeting;
         if config.me + 1 < config.parties.len() {
-            let acceptor = news.clone();
+            let (acceptor, asks) = (news.clone(), news.clone());
             scope.spawn(|| meeting.look_up_guests());
-            scope.spawn(move || match meeting.accept_all(scope, listener, &acceptor) {
-                Ok(()) => {}
-                Err(error) => drop(acceptor.send(News::Failed(error))),
-            });
+            scope.spawn(move || meeting.accept_all(scope, callers, &acceptor));
+            scope.spawn(move || meeting.ask_around(&asks));
         }
         for peer in 0..config.me {
             let news = news.clone();
@@ -145,9 +147,19 @@ impl Meeting<'_> {
             if Instant::now() >= self.deadline {
                 let (address, waited) = (self.config.parties[peer].address.clone(), started.elapsed());
                 let timeout = NetError::ConnectTimeout { peer, address, waited, last: last[peer] };
-                return Err(refused.or(self.unresolved(&last)).unwrap_or(timeout));
+                let known = refused.or(self.unresolved(&last)).or(self.not_opened(&last, &came, waited));
+                return Err(known.unwrap_or(timeout));
             }
         }
+    }
+
+    /// Returns the error for parties that run, and have not opened the session.
+    fn not_opened(&self, last: &[Attempt], came: &[bool], waited: Duration) -> Option<NetError> {
+        let is_missing = |peer: &usize| !came[*peer] && matches!(last[*peer], Attempt::NotOpen { .. });
+        let parties: Vec<usize> = (0..last.len()).filter(is_missing).collect();
+        let other_options = parties.iter().any(|&peer| last[peer] == Attempt::NotOpen { other_options: true });
+        let session = self.config.session.to_string();
+        (!parties.is_empty()).then_some(NetError::NotOpened { parties, session, waited, other_options })
     }
 
     /// Returns the error for the first party whose name did not resolve at the last call.
@@ -189,26 +201,43 @@ impl Meeting<'_> {
     fn accept_all<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        listener: &TcpListener,
+        callers: &mut Receiver<Caller>,
         news: &Sender<News>,
-    ) -> Result<(), NetError> {
-        let keys = self.pinned.answer_keys();
-        let (mut waiting, mut numbers) = (WaitingRoom::new(&keys, self.guests)?, 0..);
+    ) {
+        let mut numbers = 0..;
         while !self.stop.load(Ordering::Relaxed) {
-            let (spoke, more) = waiting.admit(listener);
-            for (caller, number) in spoke.into_iter().zip(&mut numbers) {
-                let news = news.clone();
-                self.callers.begin(number, &caller);
-                scope.spawn(move || {
-                    self.answer(caller, number, &news);
-                    self.callers.end(number);
-                });
+            let Ok(caller) = callers.recv_timeout(TICK) else { continue };
+            let (Some(number), news) = (numbers.next(), news.clone()) else { return };
+            self.callers.begin(number, &caller);
+            scope.spawn(move || {
+                self.answer(caller, number, &news);
+                self.callers.end(number);
+            });
+        }
+    }
+
+    /// Asks the parties that call this one, and have not come yet, whether they have opened the session: a party whose
+    /// script was not started may run others.
+    fn ask_around(&self, news: &Sender<News>) {
+        let Ok(mut backoff) = Backoff::new(ASK[0], ASK[1]) else { return };
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        loop {
+            self.sleep(backoff.pause());
+            if stopped() || Instant::now() >= self.deadline {
+                return;
             }
-            if !more {
-                thread::sleep(TICK);
+            for (peer, party) in self.config.parties.iter().enumerate().skip(self.config.me + 1) {
+                let came = self.claims.lock().unwrap_or_else(PoisonError::into_inner)[peer].is_some();
+                let Some(stream) = (!came).then(|| call(&party.address, &stopped).ok()).flatten() else { continue };
+                let deadline = self.deadline.min(Instant::now() + CALLER);
+                let attempt = match ask(stream, self.pinned, peer, self.config.session.id(), deadline, &self.stop) {
+                    Ok(Status::Open) => Attempt::NeverCalled,
+                    Ok(status) => Attempt::NotOpen { other_options: status == Status::OtherOptions },
+                    Err(_) => continue,
+                };
+                let _ = news.send(News::Tried(peer, attempt));
             }
         }
-        Ok(())
     }
 
     fn answer(&self, caller: Caller, number: u64, news: &Sender<News>) {
@@ -219,17 +248,17 @@ impl Meeting<'_> {
             Ok(Err(error)) => news.send(News::Failed(error)),
             Err(Broken::RefusedByUs) => news.send(News::Refused(refusal(Refusal::ByUs))),
             Err(Broken::RefusedByPeer) => news.send(News::Refused(refusal(Refusal::ByPeer))),
-            Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Ok(()),
+            Err(Broken::Closed | Broken::Stopped | Broken::Stranger | Broken::NotOpen { .. }) => Ok(()),
         };
     }
 
     fn meet_caller(
         &self,
-        Caller { stream, from, .. }: Caller,
+        Caller { stream, from, reply, .. }: Caller,
         number: u64,
     ) -> Result<Result<(usize, Met), NetError>, Broken> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
-        let mut talk = Talk::answer(stream, self.pinned, deadline, &self.stop)?;
+        let mut talk = Talk::answer(stream, &reply, self.pinned, deadline, &self.stop)?;
         let certified = certified(self.pinned, talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
@@ -278,6 +307,9 @@ impl Meeting<'_> {
         if peer != theirs.from {
             return other(Verdict::OtherNumbers, "its certificate belongs to another number");
         }
+        if theirs.session != self.config.session.id() {
+            return other(Verdict::OtherSession, OTHER_SESSION);
+        }
         if theirs.to != me || theirs.from < me || theirs.from >= parties {
             return other(Verdict::OtherNumbers, "it takes this party for another one");
         }
@@ -314,6 +346,7 @@ impl Meeting<'_> {
                     }
                     Err(Broken::RefusedByUs) => return self.refuse(peer, Refusal::ByUs, news),
                     Err(Broken::RefusedByPeer) => return self.refuse(peer, Refusal::ByPeer, news),
+                    Err(Broken::NotOpen { other_options }) => Attempt::NotOpen { other_options },
                     Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Attempt::Handshake,
                 },
                 Err(attempt) => attempt,
@@ -337,7 +370,8 @@ impl Meeting<'_> {
     }
 
     fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<Met, NetError>, Broken> {
-        let mut talk = Talk::call(stream, self.pinned, peer, self.deadline, &self.stop)?;
+        let session = self.config.session.id();
+        let mut talk = Talk::call(stream, self.pinned, peer, session, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
         let place = Place::at(&self.config.parties[peer].address);
@@ -358,7 +392,8 @@ impl Meeting<'_> {
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (from, parties) = (self.config.me, self.config.parties.len());
         let purpose = if self.config.reconnect_timeout.is_zero() { Purpose::Once } else { Purpose::First };
-        Hello { version: VERSION, verdict, purpose, from, to, parties, nonce: self.nonce }
+        let (nonce, session) = (self.nonce, self.config.session.id());
+        Hello { version: VERSION, verdict, purpose, from, to, parties, nonce, session }
     }
 
     /// Returns the peer's verdict on this party, as an error.
@@ -367,6 +402,7 @@ impl Meeting<'_> {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
             Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
             Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
+            Verdict::OtherSession => NetError::Misconfigured { peer, place, what: OTHER_SESSION },
             Verdict::OtherNumbers | Verdict::NoLink | Verdict::Welcome => {
                 NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
             }
@@ -400,14 +436,18 @@ fn is_open(stream: &TcpStream) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PartyConfig;
-    use super::super::keygen;
+    use std::net::TcpListener;
+
+    use super::super::door::Door;
     use super::super::keys::tests::scratch;
+    use super::super::session::{SessionId, SessionName};
+    use super::super::{PartyConfig, keygen};
     use super::*;
 
-    /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version.
-    fn hello_of_version(version: u32) -> (Hello, Result<(), NetError>) {
-        let dir = scratch(&format!("hello-{version}"));
+    /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version
+    /// and this session.
+    fn hello_of(name: &str, version: u32, session: SessionId) -> (Hello, Result<(), NetError>) {
+        let dir = scratch(&format!("hello-{name}"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let party = |i: usize| {
@@ -419,16 +459,18 @@ mod tests {
         let pinned = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
         let (caller, answering) = (pinned(1), pinned(0));
         std::fs::remove_dir_all(&dir).unwrap();
-        let (deadline, guests) = (Instant::now() + Duration::from_secs(60), Guests::default());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let (door, mut callers) = Door::open(&config(0), &answering, Some(listener), deadline).unwrap();
         thread::scope(|scope| {
-            let called =
-                scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], &guests, deadline).map(drop));
+            let meet = || connect_all(&config(0), &mut callers, &answering, [1; 16], &door.guests, deadline).map(drop);
+            let called = scope.spawn(meet);
             let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
-            let mut talk = Talk::call(stream, &caller, 0, deadline, &never).unwrap();
+            let open = SessionName::default().id();
+            let mut talk = Talk::call(stream, &caller, 0, open, deadline, &never).unwrap();
             let (from, to, nonce) = (1, 0, [2; 16]);
             let purpose = Purpose::First;
-            let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce };
+            let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce, session };
             talk.say(&hello).unwrap();
             let answer = talk.hear().unwrap();
             let _ = talk.say(&hello); // a refused party need not listen any more
@@ -436,12 +478,23 @@ mod tests {
         })
     }
 
+    /// The words before TLS lead a caller to a session; inside TLS, both sides compare what they mean.
+    #[test]
+    fn a_caller_of_another_session_is_told_so_and_named() {
+        let other = SessionName::new("other").unwrap().id();
+        let (answer, met) = hello_of("session", VERSION, other);
+        assert_eq!((answer.verdict, answer.session), (Verdict::OtherSession, SessionName::default().id()));
+        let named = |error: &NetError| matches!(error, NetError::Misconfigured { peer: 1, what: OTHER_SESSION, .. });
+        assert!(met.as_ref().is_err_and(named), "{met:?}");
+    }
+
     #[test]
     fn a_caller_of_another_version_is_told_so_and_named() {
-        let (answer, met) = hello_of_version(VERSION);
+        let session = SessionName::default().id();
+        let (answer, met) = hello_of("right", VERSION, session);
         assert!(answer.verdict == Verdict::Welcome && met.is_ok(), "{met:?}");
         for theirs in [VERSION - 1, VERSION + 1] {
-            let (answer, met) = hello_of_version(theirs);
+            let (answer, met) = hello_of(&format!("version-{theirs}"), theirs, session);
             assert_eq!((answer.version, answer.verdict), (VERSION, Verdict::OtherVersion));
             let named = |error: &NetError| {
                 use NetError::VersionMismatch;

@@ -1,5 +1,5 @@
-//! The handshake that turns a fresh connection into a link: challenge and answer, TLS, then hello, hello, verdict.
-//! Blocking, in a thread of its own, with a deadline.
+//! The handshake that turns a fresh connection into a link: challenge, answer and reply, TLS, then hello, hello,
+//! verdict. Blocking, in a thread of its own, with a deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,9 +10,10 @@ use rustls::{AlertDescription, Error as TlsError};
 
 use super::channel::Channel;
 use super::hello::{HELLO_BYTES, Hello};
-use super::knock::{ANSWER_BYTES, CHALLENGE_BYTES, read_challenge};
+use super::knock::{ANSWER_BYTES, CHALLENGE_BYTES, Intention, Knock, REPLY_BYTES, Status, read_challenge};
 use super::link::Established;
 use super::pinned::Pinned;
+use super::session::SessionId;
 
 /// The interval at which a waiting handshake checks whether it should stop.
 const SLICE: Duration = Duration::from_millis(20);
@@ -30,6 +31,8 @@ pub(crate) enum Broken {
     RefusedByUs,
     /// The other side does not accept this party's certificate.
     RefusedByPeer,
+    /// The other side runs, but has not opened the session; perhaps one of the same name with other options.
+    NotOpen { other_options: bool },
 }
 
 impl From<TlsError> for Broken {
@@ -51,43 +54,60 @@ pub(crate) struct Talk<'a> {
     channel: Channel,
     deadline: Instant,
     stop: &'a AtomicBool,
+    /// Bytes to send before those of TLS.
+    ahead: Vec<u8>,
     plain: Vec<u8>,
     sent_bytes: u64,
     received_bytes: u64,
 }
 
 impl<'a> Talk<'a> {
-    /// Answers the challenge of the party that was dialled, and runs the TLS handshake.
+    /// Answers the challenge of the party that was dialled, and runs the TLS handshake if the party has opened the
+    /// session.
     pub(crate) fn call(
         mut stream: TcpStream,
         pinned: &Pinned,
         peer: usize,
+        session: SessionId,
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
-        set_up(&stream)?;
-        let (mut bytes, mut read) = ([0; CHALLENGE_BYTES], 0);
-        while read < CHALLENGE_BYTES {
-            read += read_some(&mut stream, &mut bytes[read..], deadline, stop)?;
+        let knock = knock(&mut stream, pinned, peer, (Intention::Connect, session), deadline, stop)?;
+        let mut talk = Self::new(stream, pinned.dial(peer)?, deadline, stop);
+        talk.open()?;
+        match read_reply(&mut talk.stream, &knock, deadline, stop)? {
+            Status::Open => {}
+            status => return Err(Broken::NotOpen { other_options: status == Status::OtherOptions }),
         }
-        let challenge = read_challenge(&bytes).ok_or(Broken::Stranger)?;
-        let answer = pinned.answer(&challenge, peer);
-        stream.write_all(&answer).map_err(|_| Broken::Closed)?;
-        let mut talk = Self::begin(stream, pinned.dial(peer)?, deadline, stop)?;
-        talk.count(answer.len(), bytes.len());
-        Ok(talk)
+        talk.count(ANSWER_BYTES, CHALLENGE_BYTES + REPLY_BYTES);
+        talk.shake()
     }
 
-    /// Runs the TLS handshake with a caller whose answer to this party's challenge was right.
+    /// Runs the TLS handshake with a caller, after this reply that the session is open.
     pub(crate) fn answer(
         stream: TcpStream,
+        reply: &[u8],
         pinned: &Pinned,
         deadline: Instant,
         stop: &'a AtomicBool,
     ) -> Result<Self, Broken> {
-        let mut talk = Self::begin(stream, pinned.accept()?, deadline, stop)?;
+        let mut talk = Self::begin(stream, pinned.accept()?, reply, deadline, stop)?;
         talk.count(CHALLENGE_BYTES, ANSWER_BYTES);
         Ok(talk)
+    }
+
+    /// Runs the TLS handshake, and sends these bytes before its first message.
+    pub(crate) fn begin(
+        stream: TcpStream,
+        channel: Channel,
+        ahead: &[u8],
+        deadline: Instant,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, Broken> {
+        set_up(&stream)?;
+        let mut talk = Self::new(stream, channel, deadline, stop);
+        talk.ahead = ahead.to_vec();
+        talk.shake()
     }
 
     fn count(&mut self, sent: usize, received: usize) {
@@ -95,20 +115,18 @@ impl<'a> Talk<'a> {
         self.received_bytes += received as u64;
     }
 
-    /// Runs the TLS handshake.
-    pub(crate) fn begin(
-        stream: TcpStream,
-        channel: Channel,
-        deadline: Instant,
-        stop: &'a AtomicBool,
-    ) -> Result<Self, Broken> {
-        set_up(&stream)?;
-        let mut talk = Talk { stream, channel, deadline, stop, plain: Vec::new(), sent_bytes: 0, received_bytes: 0 };
-        talk.open()?;
-        while !talk.channel.is_ready() {
-            talk.fill()?;
+    fn new(stream: TcpStream, channel: Channel, deadline: Instant, stop: &'a AtomicBool) -> Self {
+        let (ahead, plain) = (Vec::new(), Vec::new());
+        Talk { stream, channel, deadline, stop, ahead, plain, sent_bytes: 0, received_bytes: 0 }
+    }
+
+    /// Continues the TLS handshake to its end.
+    fn shake(mut self) -> Result<Self, Broken> {
+        self.open()?;
+        while !self.channel.is_ready() {
+            self.fill()?;
         }
-        Ok(talk)
+        Ok(self)
     }
 
     pub(crate) fn channel(&self) -> &Channel {
@@ -193,10 +211,48 @@ impl<'a> Talk<'a> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        self.stream.write_all(bytes).map_err(|_| Broken::Closed)?;
-        self.sent_bytes += bytes.len() as u64;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut whole = std::mem::take(&mut self.ahead);
+        whole.extend_from_slice(bytes);
+        self.stream.write_all(&whole).map_err(|_| Broken::Closed)?;
+        self.sent_bytes += whole.len() as u64;
         Ok(())
     }
+}
+
+/// Asks a party that was dialled whether it has opened a session, without TLS.
+pub(crate) fn ask(
+    mut stream: TcpStream,
+    pinned: &Pinned,
+    peer: usize,
+    session: SessionId,
+    deadline: Instant,
+    stop: &AtomicBool,
+) -> Result<Status, Broken> {
+    let knock = knock(&mut stream, pinned, peer, (Intention::Ask, session), deadline, stop)?;
+    read_reply(&mut stream, &knock, deadline, stop)
+}
+
+/// Answers the challenge of the party that was dialled.
+fn knock(
+    stream: &mut TcpStream,
+    pinned: &Pinned,
+    peer: usize,
+    (intention, session): (Intention, SessionId),
+    deadline: Instant,
+    stop: &AtomicBool,
+) -> Result<Knock, Broken> {
+    set_up(stream)?;
+    let challenge = read_challenge(&read_all::<CHALLENGE_BYTES>(stream, deadline, stop)?).ok_or(Broken::Stranger)?;
+    let knock = pinned.knock(&challenge, peer, intention, session);
+    stream.write_all(&knock.answer).map_err(|_| Broken::Closed)?;
+    Ok(knock)
+}
+
+fn read_reply(stream: &mut TcpStream, knock: &Knock, deadline: Instant, stop: &AtomicBool) -> Result<Status, Broken> {
+    knock.read(&read_all::<REPLY_BYTES>(stream, deadline, stop)?).ok_or(Broken::Stranger)
 }
 
 /// Prepares a socket for a conversation: blocking, with waits that end soon.
@@ -207,6 +263,18 @@ fn set_up(stream: &TcpStream) -> Result<(), Broken> {
         .and_then(|()| stream.set_read_timeout(Some(SLICE)))
         .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))));
     set_up.map_err(|_| Broken::Closed)
+}
+
+fn read_all<const BYTES: usize>(
+    stream: &mut TcpStream,
+    deadline: Instant,
+    stop: &AtomicBool,
+) -> Result<[u8; BYTES], Broken> {
+    let (mut bytes, mut read) = ([0; BYTES], 0);
+    while read < BYTES {
+        read += read_some(stream, &mut bytes[read..], deadline, stop)?;
+    }
+    Ok(bytes)
 }
 
 /// Reads at least one byte. Returns the number of bytes.

@@ -1,7 +1,9 @@
-//! The first message inside a new connection, each way: its sender, its receiver, and the version.
+//! The first message inside a new connection, each way: its sender, its receiver, their session, and the version.
+
+use super::session::{ID_BYTES, SessionId};
 
 /// The version of this crate's wire format. A change of format raises it.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 
@@ -20,16 +22,19 @@ pub(crate) enum Verdict {
     OtherNumbers,
     /// The link that the other wants to continue does not exist in this process.
     NoLink,
+    /// The other means another session.
+    OtherSession,
 }
 
 impl Verdict {
-    const ALL: [Verdict; 6] = [
+    const ALL: [Verdict; 7] = [
         Verdict::Welcome,
         Verdict::OtherVersion,
         Verdict::Duplicate,
         Verdict::OtherParties,
         Verdict::OtherNumbers,
         Verdict::NoLink,
+        Verdict::OtherSession,
     ];
 }
 
@@ -58,6 +63,7 @@ pub(crate) struct Hello {
     pub(crate) to: usize,
     pub(crate) parties: usize,
     pub(crate) nonce: Nonce,
+    pub(crate) session: SessionId,
 }
 
 impl Hello {
@@ -71,6 +77,7 @@ impl Hello {
             bytes[16 + 4 * slot..][..4].copy_from_slice(&(number as u32).to_le_bytes());
         }
         bytes[28..44].copy_from_slice(&self.nonce);
+        bytes[44..44 + ID_BYTES].copy_from_slice(&self.session);
         bytes
     }
 
@@ -86,6 +93,8 @@ impl Hello {
         };
         let mut nonce = Nonce::default();
         nonce.copy_from_slice(&bytes[28..44]);
+        let mut session = SessionId::default();
+        session.copy_from_slice(&bytes[44..44 + ID_BYTES]);
         let hello = Hello {
             version,
             verdict,
@@ -94,6 +103,7 @@ impl Hello {
             to: number(20) as usize,
             parties: number(24) as usize,
             nonce,
+            session,
         };
         (bytes[..8] == MAGIC).then_some(hello)
     }
@@ -108,11 +118,11 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_inverts_encoding(
-            verdict in 0usize..6, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000,
-            parties in 0usize..1000, nonce: Nonce,
+            verdict in 0usize..7, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000,
+            parties in 0usize..1000, nonce: Nonce, session: SessionId,
         ) {
-            let purpose = Purpose::ALL[purpose];
-            let hello = Hello { version: VERSION, verdict: Verdict::ALL[verdict], purpose, from, to, parties, nonce };
+            let (version, verdict, purpose) = (VERSION, Verdict::ALL[verdict], Purpose::ALL[purpose]);
+            let hello = Hello { version, verdict, purpose, from, to, parties, nonce, session };
             prop_assert_eq!(Hello::decode(&hello.encode()), Some(hello));
         }
 

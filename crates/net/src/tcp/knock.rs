@@ -1,43 +1,90 @@
 //! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, the
-//! challenge, and a MAC of it.
+//! session that it means, the challenge, and a MAC of these. The called party replies whether that session is open.
 //!
+//! ```text
+//!   caller                            called
+//!                          ◄─────────  challenge
+//!   answer, TLS's hello    ─────────►
+//!                          ◄─────────  reply: open; then TLS
+//!                                      or: not open, or open with other options; then it hangs up
+//! ```
 //! An answer costs the caller a round trip on its connection and costs the called party one hash; TLS costs a thread
 //! and signatures. The key of the MAC is derived from both parties' certificates. Certificates are no secrets, so the
 //! MAC identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties
 //! send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their
 //! own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so
-//! that TLS tells both sides why they do not meet.
+//! that TLS tells both sides why they do not meet. The same key authenticates the reply, so that those who have no
+//! certificates cannot make a session look closed.
 
 use rustls::pki_types::CertificateDer;
 
+use super::session::{ID_BYTES, SessionId};
+
 /// Bytes of a challenge: the magic, then random bytes.
 pub(crate) const CHALLENGE_BYTES: usize = MAGIC.len() + RANDOM_BYTES;
-/// Bytes of an answer: the magic, the caller's number, the challenge's random bytes, and their MAC.
-pub(crate) const ANSWER_BYTES: usize = MAGIC.len() + NUMBER_BYTES + RANDOM_BYTES + blake3::OUT_LEN;
+/// Bytes of an answer: the magic, what the caller says, the challenge's random bytes, and a MAC.
+pub(crate) const ANSWER_BYTES: usize = MAGIC.len() + SAID_BYTES + RANDOM_BYTES + blake3::OUT_LEN;
+/// Bytes of a reply: the magic, a status, and a MAC.
+pub(crate) const REPLY_BYTES: usize = MAGIC.len() + 1 + blake3::OUT_LEN;
 
 const MAGIC: [u8; 8] = *b"QUORATE?";
 const RANDOM_BYTES: usize = 32;
 const NUMBER_BYTES: usize = 4;
+/// The caller's number, its intention, and the session.
+const SAID_BYTES: usize = NUMBER_BYTES + 1 + ID_BYTES;
 /// The context of the keys, in the form that BLAKE3 asks for.
 const CONTEXT: &str = "quorate-net 2026-11-29 answers to challenges before TLS";
 
 /// The random bytes of a challenge.
 pub(crate) type Challenge = [u8; RANDOM_BYTES];
+type Key = [u8; blake3::KEY_LEN];
 
-/// What a caller has said so far.
+/// What a caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intention {
+    /// A connection: TLS follows.
+    Connect,
+    /// To learn whether the session is open.
+    Ask,
+}
+
+/// What a called party replies about the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It is open; TLS follows.
+    Open,
+    /// It is not open.
+    Closed,
+    /// It is not open; one of the same name with other options is.
+    OtherOptions,
+}
+
+impl Status {
+    const ALL: [Status; 3] = [Status::Open, Status::Closed, Status::OtherOptions];
+}
+
+/// What a caller has said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) intention: Intention,
+    pub(crate) session: SessionId,
+    /// Whether the MAC is right: the caller has the certificates of this party and of the party that it says it is.
+    pub(crate) is_right: bool,
+    caller: usize,
+}
+
+/// What has arrived of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The beginning of an answer.
     Begun,
-    /// The challenge, without a right MAC: the caller does not have the certificates of this party and of itself.
-    Echo,
-    /// The challenge with the MAC of a party.
-    Right,
+    /// An answer to the challenge.
+    Said(Said),
 }
 
 /// Keys of answers, one for each party: party i's is the key between this party and party i.
 pub(crate) struct AnswerKeys {
-    keys: Vec<[u8; blake3::KEY_LEN]>,
+    keys: Vec<Key>,
 }
 
 impl AnswerKeys {
@@ -53,16 +100,75 @@ impl AnswerKeys {
             return None;
         }
         let Some(answer) = seen.get(MAGIC.len()..ANSWER_BYTES) else { return Some(Answer::Begun) };
-        let (number, answer) = answer.split_at(NUMBER_BYTES);
+        let (said, answer) = answer.split_at(SAID_BYTES);
         let (echo, mac) = answer.split_at(RANDOM_BYTES);
         if echo != challenge {
             return None;
         }
+        let (number, rest) = said.split_at(NUMBER_BYTES);
         let caller = u32::from_le_bytes(number.try_into().ok()?) as usize;
-        let expected = self.keys.get(caller).map(|key| blake3::keyed_hash(key, challenge));
+        let (intention, session) = rest.split_at(1);
+        let intention = match intention {
+            [0] => Intention::Connect,
+            [1] => Intention::Ask,
+            _ => return None,
+        };
+        let expected = self.keys.get(caller).map(|key| answer_mac(key, said, challenge));
         // The comparison of hashes takes the same time wherever they differ.
-        let right = expected == Some(blake3::Hash::from_bytes(mac.try_into().ok()?));
-        Some(if right { Answer::Right } else { Answer::Echo })
+        let is_right = expected == Some(blake3::Hash::from_bytes(mac.try_into().ok()?));
+        Some(Answer::Said(Said { intention, session: session.try_into().ok()?, is_right, caller }))
+    }
+
+    /// Returns the reply to a caller. A caller without a right MAC cannot check it.
+    pub(crate) fn reply(&self, challenge: &Challenge, said: &Said, status: Status) -> [u8; REPLY_BYTES] {
+        let mut bytes = [0; REPLY_BYTES];
+        bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
+        bytes[MAGIC.len()] = Status::ALL.iter().position(|one| *one == status).unwrap_or(0) as u8;
+        if let Some(key) = self.keys.get(said.caller).filter(|_| said.is_right) {
+            let mac = reply_mac(key, bytes[MAGIC.len()], challenge, &said.session);
+            bytes[MAGIC.len() + 1..].copy_from_slice(mac.as_bytes());
+        }
+        bytes
+    }
+}
+
+/// A caller's answer to a challenge, and what it needs to read the reply.
+pub(crate) struct Knock {
+    pub(crate) answer: [u8; ANSWER_BYTES],
+    key: Key,
+    challenge: Challenge,
+    session: SessionId,
+}
+
+impl Knock {
+    /// Makes the answer of the party with number `caller` to a challenge of the party with number `called`.
+    pub(crate) fn new(
+        challenge: &Challenge,
+        (called, caller): (usize, usize),
+        certificates: &[CertificateDer<'_>],
+        intention: Intention,
+        session: SessionId,
+    ) -> Self {
+        let mut answer = [0; ANSWER_BYTES];
+        answer[..MAGIC.len()].copy_from_slice(&MAGIC);
+        let (said, rest) = answer[MAGIC.len()..].split_at_mut(SAID_BYTES);
+        let (echo, mac) = rest.split_at_mut(RANDOM_BYTES);
+        said[..NUMBER_BYTES].copy_from_slice(&(caller as u32).to_le_bytes());
+        said[NUMBER_BYTES] = u8::from(intention == Intention::Ask);
+        said[NUMBER_BYTES + 1..].copy_from_slice(&session);
+        echo.copy_from_slice(challenge);
+        let key = key(&certificates[called], &certificates[caller]);
+        mac.copy_from_slice(answer_mac(&key, said, challenge).as_bytes());
+        Knock { answer, key, challenge: *challenge, session }
+    }
+
+    /// Reads the reply. `None` if it is none, or says without a right MAC that the session is not open.
+    pub(crate) fn read(&self, reply: &[u8; REPLY_BYTES]) -> Option<Status> {
+        let (status, mac) = reply.strip_prefix(&MAGIC)?.split_first()?;
+        let expected = reply_mac(&self.key, *status, &self.challenge, &self.session);
+        let is_right = expected == blake3::Hash::from_bytes(mac.try_into().ok()?);
+        // TLS follows where it is open, and finds out more.
+        Status::ALL.get(usize::from(*status)).copied().filter(|status| is_right || *status == Status::Open)
     }
 }
 
@@ -80,30 +186,20 @@ pub(crate) fn read_challenge(bytes: &[u8; CHALLENGE_BYTES]) -> Option<Challenge>
     random.try_into().ok()
 }
 
-/// Returns the answer of the party with number `caller` to a challenge of the party with number `called`.
-pub(crate) fn answer(
-    challenge: &Challenge,
-    called: usize,
-    caller: usize,
-    certificates: &[CertificateDer<'_>],
-) -> [u8; ANSWER_BYTES] {
-    let mut bytes = [0; ANSWER_BYTES];
-    bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
-    let (number, rest) = bytes[MAGIC.len()..].split_at_mut(NUMBER_BYTES);
-    let (echo, mac) = rest.split_at_mut(RANDOM_BYTES);
-    number.copy_from_slice(&(caller as u32).to_le_bytes());
-    echo.copy_from_slice(challenge);
-    let key = key(&certificates[called], &certificates[caller]);
-    mac.copy_from_slice(blake3::keyed_hash(&key, challenge).as_bytes());
-    bytes
-}
-
-fn key(called: &[u8], caller: &[u8]) -> [u8; blake3::KEY_LEN] {
+fn key(called: &[u8], caller: &[u8]) -> Key {
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
     for certificate in [called, caller] {
         hasher.update(&(certificate.len() as u64).to_le_bytes()).update(certificate);
     }
     *hasher.finalize().as_bytes()
+}
+
+fn answer_mac(key: &Key, said: &[u8], challenge: &Challenge) -> blake3::Hash {
+    blake3::Hasher::new_keyed(key).update(b"answer  ").update(said).update(challenge).finalize()
+}
+
+fn reply_mac(key: &Key, status: u8, challenge: &Challenge, session: &SessionId) -> blake3::Hash {
+    blake3::Hasher::new_keyed(key).update(b"reply   ").update(&[status]).update(session).update(challenge).finalize()
 }
 
 #[cfg(test)]
@@ -112,8 +208,22 @@ mod tests {
 
     use super::*;
 
+    const SESSION: SessionId = [9; ID_BYTES];
+
     fn certificates() -> Vec<CertificateDer<'static>> {
         [&[1u8; 40][..], &[2; 40], &[3; 41]].iter().map(|bytes| CertificateDer::from(bytes.to_vec())).collect()
+    }
+
+    fn knock(challenge: &Challenge, called: usize, caller: usize) -> Knock {
+        Knock::new(challenge, (called, caller), &certificates(), Intention::Connect, SESSION)
+    }
+
+    /// Whether the answer has a right MAC; `None` if it is no answer.
+    fn is_right(keys: &AnswerKeys, challenge: &Challenge, seen: &[u8]) -> Option<bool> {
+        match keys.read(challenge, seen)? {
+            Answer::Begun => panic!("an incomplete answer"),
+            Answer::Said(said) => Some(said.is_right),
+        }
     }
 
     #[test]
@@ -121,19 +231,21 @@ mod tests {
         let certificates = certificates();
         let challenge = read_challenge(&challenge_bytes(&[7; 32])).unwrap();
         let of = |called| AnswerKeys::of_called(called, &certificates);
-        let answer = answer(&challenge, 0, 2, &certificates);
+        let answer = knock(&challenge, 0, 2).answer;
         for seen in 0..ANSWER_BYTES {
             assert_eq!(of(0).read(&challenge, &answer[..seen]), Some(Answer::Begun), "{seen} bytes");
         }
         let more = [&answer[..], b"TLS follows"].concat();
-        assert_eq!(of(0).read(&challenge, &answer), Some(Answer::Right));
-        assert_eq!(of(0).read(&challenge, &more), Some(Answer::Right));
-        assert_eq!(of(1).read(&challenge, &answer), Some(Answer::Echo), "another called party");
+        let (intention, session) = (Intention::Connect, SESSION);
+        let said = Said { intention, session, is_right: true, caller: 2 };
+        assert_eq!(of(0).read(&challenge, &answer), Some(Answer::Said(said)));
+        assert_eq!(is_right(&of(0), &challenge, &more), Some(true));
+        assert_eq!(is_right(&of(1), &challenge, &answer), Some(false), "another called party");
         assert_eq!(of(0).read(&[8; 32], &answer), None, "another challenge");
         for number in [1, 3, 255] {
             let mut other = answer;
             other[MAGIC.len()] = number;
-            assert_eq!(of(0).read(&challenge, &other), Some(Answer::Echo), "of caller {number}");
+            assert_eq!(is_right(&of(0), &challenge, &other), Some(false), "of caller {number}");
         }
         assert_eq!(of(0).read(&challenge, b"GET / HTTP/1.1"), None);
         let mut strange = challenge_bytes(&[7; 32]);
@@ -141,15 +253,40 @@ mod tests {
         assert_eq!(read_challenge(&strange), None);
     }
 
+    #[test]
+    fn a_reply_that_a_session_is_not_open_is_authentic() {
+        let (keys, knock) = (AnswerKeys::of_called(0, &certificates()), knock(&[5; 32], 0, 1));
+        let Some(Answer::Said(said)) = keys.read(&[5; 32], &knock.answer) else { panic!("no answer") };
+        for status in Status::ALL {
+            let reply = keys.reply(&[5; 32], &said, status);
+            assert_eq!(knock.read(&reply), Some(status));
+            let unknown = keys.reply(&[5; 32], &Said { is_right: false, ..said }, status);
+            let others = [
+                keys.reply(&[6; 32], &said, status),
+                keys.reply(&[5; 32], &Said { session: [8; ID_BYTES], ..said }, status),
+                AnswerKeys::of_called(2, &certificates()).reply(&[5; 32], &said, status),
+                unknown,
+            ];
+            let believed = Some(Status::Open).filter(|open| *open == status);
+            assert!(others.iter().all(|other| knock.read(other) == believed), "{status:?}");
+            let mut turned = reply;
+            turned[MAGIC.len()] = (turned[MAGIC.len()] + 1) % 3;
+            assert!([None, Some(Status::Open)].contains(&knock.read(&turned)), "{status:?}");
+            turned[MAGIC.len()] = 3;
+            assert_eq!(knock.read(&turned), None);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_changed_answer_is_not_right(at in 0..ANSWER_BYTES, bit in 0u8..8) {
-            let certificates = certificates();
-            let mut changed = answer(&[5; 32], 0, 1, &certificates);
+            let keys = AnswerKeys::of_called(0, &certificates());
+            let mut changed = knock(&[5; 32], 0, 1).answer;
             changed[at] ^= 1 << bit;
-            let read = AnswerKeys::of_called(0, &certificates).read(&[5; 32], &changed);
-            let echoes = !(0..MAGIC.len()).contains(&at) && !(12..44).contains(&at);
-            prop_assert_eq!(read, echoes.then_some(Answer::Echo));
+            let echo = MAGIC.len() + SAID_BYTES..MAGIC.len() + SAID_BYTES + RANDOM_BYTES;
+            let is_intention = at == MAGIC.len() + NUMBER_BYTES;
+            let is_answer = at >= MAGIC.len() && !echo.contains(&at) && (!is_intention || bit == 0);
+            prop_assert_eq!(is_right(&keys, &[5; 32], &changed), is_answer.then_some(false));
         }
     }
 }

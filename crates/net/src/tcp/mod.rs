@@ -16,8 +16,11 @@
 //! | `pinned` | the accepted certificates |
 //! | `names`, `draws` | addresses of parties; random numbers and pauses |
 //! | `knock`, `callers` | what strangers can take up before they are known |
+//! | `session` | the names of sessions |
+//! | `port`, `door`, `neighbours` | one port for all sessions of a party, in one process or several |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
+//! | `held` | the sockets that forks of the process close |
 //! | `wire`, `link` | one connection; one link, over one connection after the other |
 //! | `resend`, `claim`, `resume` | what a new connection needs to continue a link |
 //! | `net`, `service` | the two threads that drive the links |
@@ -26,21 +29,30 @@ pub(crate) mod callers;
 pub(crate) mod channel;
 pub(crate) mod claim;
 mod connect;
+mod door;
 mod draws;
 mod exporter;
 pub(crate) mod frames;
 mod handshake;
+mod held;
 pub(crate) mod hello;
 mod incoming;
 pub(crate) mod keys;
 pub(crate) mod knock;
 mod link;
 mod names;
+#[cfg(target_os = "linux")]
+pub(crate) mod neighbours;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_neighbours.rs"]
+pub(crate) mod neighbours;
 mod net;
 pub(crate) mod pinned;
+mod port;
 mod resend;
 mod resume;
 mod service;
+pub(crate) mod session;
 mod wire;
 
 use std::io;
@@ -49,8 +61,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use held::inherited_sockets;
 pub use keys::{Fingerprint, keygen};
 pub use net::TcpNet;
+pub use session::SessionName;
 
 use crate::{ConfigProblem, NetError};
 
@@ -77,14 +91,15 @@ pub struct TcpConfig {
     pub key: PathBuf,
     /// The address to listen at, if it is not this party's own.
     pub listen: Option<String>,
+    /// The session to open. Sessions of several programs share the parties' ports, and those of one name meet.
+    pub session: SessionName,
     /// The time to wait for all peers together.
     pub connect_timeout: Duration,
     /// The silence after which a connection counts as lost. A slow peer is not silent: a party sends heartbeats while
     /// it computes.
     pub peer_timeout: Duration,
     /// The time to try for a new connection after one was lost, before the peer counts as lost; zero: none is tried.
-    /// It should exceed `peer_timeout`, since one end may notice a loss that much later than the other. Unless it is
-    /// zero, this party's port is in use for as long as the links exist.
+    /// It should exceed `peer_timeout`, since one end may notice a loss that much later than the other.
     pub reconnect_timeout: Duration,
     /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,
@@ -93,7 +108,7 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, none for another connection,
+    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, 30 s for another connection,
     /// a heartbeat every second.
     pub fn new(me: usize, parties: Vec<PartyConfig>, key: PathBuf) -> Self {
         TcpConfig {
@@ -101,9 +116,10 @@ impl TcpConfig {
             parties,
             key,
             listen: None,
+            session: SessionName::default(),
             connect_timeout: Duration::from_secs(30),
             peer_timeout: Duration::from_secs(10),
-            reconnect_timeout: Duration::ZERO,
+            reconnect_timeout: Duration::from_secs(30),
             heartbeat: Duration::from_secs(1),
             stop: None,
         }

@@ -2,10 +2,10 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::TcpConfig;
 use crate::{Attempt, ConfigProblem, NetError};
@@ -15,33 +15,12 @@ const TICK: Duration = Duration::from_millis(5);
 /// The time-out of one TCP connection.
 const DIAL: Duration = Duration::from_secs(1);
 
-/// The number of sessions of this process that are leaving, and still listen: peers may have to call once more to get
-/// their last frames.
-static LEAVING: AtomicUsize = AtomicUsize::new(0);
-
-/// A session that is leaving, until its port is free.
-pub(crate) struct Leaving(());
-
-impl Leaving {
-    pub(crate) fn begin() -> Leaving {
-        LEAVING.fetch_add(1, Ordering::Relaxed);
-        Leaving(())
-    }
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        LEAVING.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Opens the port on which the peers call. If it is taken while a session of this process leaves, it waits for the
-/// port until `deadline`.
+/// Returns the address at which a party listens, as it is configured, and those that its name has.
 ///
 /// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
-/// a name that does not resolve; [`NetError::Io`].
-pub(crate) fn listen(config: &TcpConfig, deadline: Instant) -> Result<TcpListener, NetError> {
+/// [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for a name that does not
+/// resolve; [`NetError::Interrupted`].
+pub(crate) fn listening(config: &TcpConfig) -> Result<(&str, Vec<SocketAddr>), NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
     let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
     let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
@@ -49,24 +28,25 @@ pub(crate) fn listen(config: &TcpConfig, deadline: Instant) -> Result<TcpListene
         false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
         false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
     })?;
-    let mut leaving = LEAVING.load(Ordering::Relaxed) > 0;
-    let mut bound = TcpListener::bind(&resolved[..]);
-    while leaving && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrInUse) {
-        thread::sleep(TICK);
-        if stopped() {
-            return Err(NetError::Interrupted);
-        }
-        // A last attempt follows the end of the other session.
-        leaving = LEAVING.load(Ordering::Relaxed) > 0 && Instant::now() < deadline;
-        bound = TcpListener::bind(&resolved[..]);
-    }
+    Ok((address, resolved))
+}
+
+/// Opens the port on which the peers call, at one of these addresses.
+///
+/// # Errors
+/// [`NetError::PortInUse`]; [`NetError::Io`].
+pub(crate) fn bind(config: &TcpConfig, address: &str, resolved: &[SocketAddr]) -> Result<TcpListener, NetError> {
+    let mut bound = TcpListener::bind(resolved);
     if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
         // Peers use an address that belongs to a router in front of this machine.
         let port = resolved[0].port();
-        bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
+        bound = TcpListener::bind(("::", port)).or_else(|error| match error.kind() {
+            ErrorKind::AddrInUse => Err(error),
+            _ => TcpListener::bind(("0.0.0.0", port)), // without IPv6
+        });
     }
     bound.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => NetError::PortInUse { address: address.clone() },
+        ErrorKind::AddrInUse => NetError::PortInUse { address: address.into() },
         _ => super::io_error("listening for peers", error),
     })
 }

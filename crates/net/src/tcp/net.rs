@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::callers::Guests;
 use super::connect::{Met, connect_all};
+use super::door::Door;
 use super::frames::Item;
 use super::hello::Nonce;
 use super::link::Link;
-use super::names;
 use super::pinned::Pinned;
 use super::resume::{Listening, Resumer};
 use super::service::{self, Shared, Tend};
@@ -52,19 +51,19 @@ impl TcpNet {
     ///
     /// # Errors
     /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent.
-    /// - [`NetError::PortInUse`]; while a session of this process leaves, the port is waited for.
+    /// - [`NetError::SessionOpen`]; a session of the same name that is leaving is waited for.
+    /// - [`NetError::PortInUse`]: by another program, or where its port is not shared.
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
     ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.
     /// - [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] if parties
     ///   contradict each other.
+    /// - [`NetError::NotOpened`], with the peers that run and have not opened the session.
     /// - [`NetError::ConnectTimeout`], with the first peer that is missing.
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        let deadline = Instant::now() + config.connect_timeout;
-        let listener = names::listen(config, deadline)?;
-        Self::join(config, listener, pinned, deadline)
+        Self::join(config, None, pinned)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -75,22 +74,23 @@ impl TcpNet {
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
-        Self::join(config, listener, pinned, Instant::now() + config.connect_timeout)
+        Self::join(config, Some(listener), pinned)
     }
 
-    fn join(config: &TcpConfig, listener: TcpListener, pinned: Pinned, deadline: Instant) -> Result<Self, NetError> {
+    fn join(config: &TcpConfig, listener: Option<TcpListener>, pinned: Pinned) -> Result<Self, NetError> {
+        let deadline = Instant::now() + config.connect_timeout;
+        let (door, mut callers) = Door::open(config, &pinned, listener, deadline)?;
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
-        let guests = Guests::default();
-        let met = connect_all(config, &listener, &pinned, nonce, &guests, deadline)?;
+        let met = connect_all(config, &mut callers, &pinned, nonce, &door.guests, deadline)?;
         let (mut nonces, mut links, mut resumes) = (vec![nonce; met.len()], Vec::new(), vec![false; met.len()]);
         for (peer, met) in met.into_iter().enumerate() {
             let place = Place::at(&config.parties[peer].address);
             links.push(match met {
                 Some(Met { link, nonce, resumes: theirs }) => {
-                    guests.add(link.stream.peer_addr().ok().map(|address| address.ip()));
+                    door.guests.add(link.stream.peer_addr().ok().map(|address| address.ip()));
                     (nonces[peer], resumes[peer]) = (nonce, theirs && !config.reconnect_timeout.is_zero());
                     Some(Link::new(peer, place, link).map_err(|error| io_error("setting up a connection", error))?)
                 }
@@ -105,7 +105,7 @@ impl TcpNet {
         let resumer = match resumes.contains(&true) {
             true => {
                 let (nonces, shared) = (net.nonces.clone(), Arc::clone(&net.shared));
-                Some(Arc::new(Resumer::new(config.clone(), pinned, nonces, guests, shared)?))
+                Some(Arc::new(Resumer::new(config.clone(), pinned, nonces, shared)?))
             }
             false => None,
         };
@@ -113,7 +113,7 @@ impl TcpNet {
         net.service = Some(service::start(&net.shared, tend)?);
         // Also the party that dials all others listens: they look whether it is still there.
         if let Some(resumer) = resumer {
-            net.listening = Some(resumer.listen(listener)?);
+            net.listening = Some(resumer.listen(door, callers)?);
         }
         Ok(net)
     }
@@ -392,7 +392,9 @@ impl TcpNet {
 
 impl Drop for TcpNet {
     fn drop(&mut self) {
-        let leaving = names::Leaving::begin();
+        if let Some(listening) = &self.listening {
+            listening.leave();
+        }
         let end = Instant::now() + SLOW_LINGER;
         if self.service.is_some() {
             self.deliver(end);
@@ -405,7 +407,6 @@ impl Drop for TcpNet {
         if let Some(listening) = self.listening.take() {
             listening.end();
         }
-        drop(leaving);
         self.shared.links().for_each(|(_, mut link)| link.begin_close());
         // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
         // later. A peer closes its end once it has read everything.

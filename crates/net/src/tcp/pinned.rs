@@ -23,7 +23,8 @@ use super::PartyConfig;
 use super::channel::Channel;
 use super::exporter::Exporter;
 use super::keys::{bad, load_certificate, load_key};
-use super::knock::{ANSWER_BYTES, AnswerKeys, Challenge, answer};
+use super::knock::{AnswerKeys, Challenge, Intention, Knock};
+use super::session::SessionId;
 use crate::{ConfigProblem, KeyProblem, NetError};
 
 /// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can report it.
@@ -114,8 +115,18 @@ impl Pinned {
     }
 
     /// Returns this party's answer to a challenge of `peer`, which it dialled.
-    pub(crate) fn answer(&self, challenge: &Challenge, peer: usize) -> [u8; ANSWER_BYTES] {
-        answer(challenge, peer, self.me, &self.certificates)
+    pub(crate) fn knock(&self, challenge: &Challenge, peer: usize, intention: Intention, session: SessionId) -> Knock {
+        Knock::new(challenge, (peer, self.me), &self.certificates, intention, session)
+    }
+
+    /// Returns a hash of this party's number and all certificates: sessions with the same one may share a port.
+    pub(crate) fn fingerprint(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("quorate-net 2026-11-29 parties that share a port");
+        hasher.update(&(self.me as u64).to_le_bytes());
+        for certificate in &self.certificates {
+            hasher.update(&(certificate.len() as u64).to_le_bytes()).update(certificate);
+        }
+        *hasher.finalize().as_bytes()
     }
 
     /// Returns the party with this certificate.

@@ -17,20 +17,21 @@
 //! refusal only if the address could be reached while the link was connected.
 
 use std::io::ErrorKind;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mio::{Events, Interest, Poll, Token, Waker};
-
-use super::callers::{Caller, Guests, Handshakes, WaitingRoom};
+use super::callers::{Caller, Handshakes};
 use super::claim::{CLAIM_BYTES, Claim, Exported, Side};
 use super::connect::certified;
+use super::door::Door;
 use super::draws::Backoff;
-use super::handshake::{Broken, Talk};
+use super::handshake::{Broken, Talk, ask};
 use super::hello::{Hello, Nonce, Purpose, VERSION, Verdict};
+use super::knock::Status;
 use super::names::call;
 use super::pinned::Pinned;
 use super::service::Shared;
@@ -39,26 +40,21 @@ use crate::{Attempt, NetError};
 
 /// The first and the longest pause between two attempts. The longest one is short, since attempts may be cut, too.
 const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
+/// The first and the longest pause before the called party looks whether the other one is there.
+const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// The time after which a party counts as gone if its port refuses all connections.
 const REFUSED: Duration = Duration::from_secs(1);
-/// The number of heartbeats that may be missing while a peer still counts as there.
+/// The number of heartbeats for which a peer still counts as there, and within which it has to give a sign.
 const ALIVE_BEATS: u32 = 4;
 /// The time-out of one attempt after its connection was made.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// The interval at which a pause looks whether it should end.
 const TICK: Duration = Duration::from_millis(2);
-/// The interval at which callers are looked at while some have not spoken: strangers must not cost a run time.
-const LISTEN: Duration = Duration::from_millis(20);
-
-const CALLS: Token = Token(0);
-const STOP: Token = Token(1);
-
 /// A party's side of resuming its links.
 pub(crate) struct Resumer {
     pub(crate) config: TcpConfig,
     pub(crate) pinned: Pinned,
     pub(crate) nonces: Vec<Nonce>,
-    pub(crate) guests: Guests,
     pub(crate) shared: Arc<Shared>,
     /// Whether each party's address could be reached while the links were connected.
     reached: Vec<AtomicBool>,
@@ -109,16 +105,21 @@ impl Refusals {
     }
 }
 
-/// The thread that listens for peers, and what ends its wait.
+/// The thread that answers peers, and their way to it.
 pub(crate) struct Listening {
     thread: JoinHandle<()>,
-    waker: Waker,
+    door: Door,
 }
 
 impl Listening {
+    /// Says that the session is leaving: the next one of its name waits for its end.
+    pub(crate) fn leave(&self) {
+        self.door.leave();
+    }
+
     /// Ends the thread. The links' threads were told to stop before.
     pub(crate) fn end(self) {
-        let _ = self.waker.wake();
+        drop(self.door); // no more callers
         let _ = self.thread.join();
     }
 }
@@ -133,12 +134,6 @@ enum End {
     Over,
 }
 
-impl From<Broken> for End {
-    fn from(_: Broken) -> End {
-        End::Again
-    }
-}
-
 impl Resumer {
     /// Prepares to resume links.
     ///
@@ -148,14 +143,13 @@ impl Resumer {
         config: TcpConfig,
         pinned: Pinned,
         nonces: Vec<Nonce>,
-        guests: Guests,
         shared: Arc<Shared>,
     ) -> Result<Self, NetError> {
         let reached = nonces.iter().map(|_| AtomicBool::new(false)).collect();
         let talking = nonces.iter().map(|_| Mutex::new(None)).collect();
         let tending = nonces.iter().map(|_| AtomicBool::new(false)).collect();
         let handshakes = Handshakes::new()?;
-        Ok(Resumer { config, pinned, nonces, guests, shared, reached, handshakes, talking, tending })
+        Ok(Resumer { config, pinned, nonces, shared, reached, handshakes, talking, tending })
     }
 
     fn stopped(&self) -> bool {
@@ -194,13 +188,16 @@ impl Resumer {
         let mut refusals = Refusals::default();
         while !self.stopped() && self.is_away(peer) {
             let called = call(&self.config.parties[peer].address, &|| self.stopped());
-            let gone = refusals.note(is_refusal(&called), Instant::now());
-            let end = match called {
-                Ok(stream) => self.attempt(stream, peer).unwrap_or_else(End::from),
-                Err(_) if gone => End::Gone,
-                Err(_) => End::Again,
+            let (refused, end) = match called {
+                Ok(stream) => match self.attempt(stream, peer) {
+                    Ok(end) => (false, end),
+                    Err(broken) => (matches!(broken, Broken::NotOpen { .. }), End::Again),
+                },
+                Err(attempt) => (is_refusal(attempt), End::Again),
             };
+            let gone = refusals.note(refused, Instant::now());
             match end {
+                End::Again if gone => return self.end(peer),
                 End::Again => self.sleep(backoff.pause()),
                 End::Gone => return self.end(peer),
                 End::Over => return,
@@ -210,7 +207,8 @@ impl Resumer {
 
     /// Tries to continue the link over this connection.
     fn attempt(&self, stream: TcpStream, peer: usize) -> Result<End, Broken> {
-        let mut talk = Talk::call(stream, &self.pinned, peer, Instant::now() + HANDSHAKE, &self.shared.stop)?;
+        let (session, deadline) = (self.config.session.id(), Instant::now() + HANDSHAKE);
+        let mut talk = Talk::call(stream, &self.pinned, peer, session, deadline, &self.shared.stop)?;
         let connection = talk.channel().exported().ok_or(Broken::Stranger)?;
         let Some((claim, bytes)) = self.claim(peer, &connection) else { return Ok(End::Over) };
         talk.say_bytes(&[&self.hello(peer, Verdict::Welcome).encode()[..], &bytes].concat())?;
@@ -249,67 +247,57 @@ impl Resumer {
 
     /// Looks whether the process of a party that dials is gone, while its link is away.
     fn watch(&self, peer: usize) {
-        let Ok(mut backoff) = Backoff::new(AGAIN[0], AGAIN[1]) else { return self.end(peer) };
+        let Ok(mut backoff) = Backoff::new(LOOK[0], LOOK[1]) else { return self.end(peer) };
         let (mut refusals, mut last) = (Refusals::default(), None);
-        while let Some(since) = self.away_since(peer).filter(|_| !self.stopped()) {
+        loop {
+            self.sleep(backoff.pause());
+            let Some(since) = self.away_since(peer).filter(|_| !self.stopped()) else { return };
             if last.replace(since) != Some(since) {
                 refusals = Refusals::default(); // the link was continued in between
             }
-            let called = call(&self.config.parties[peer].address, &|| self.stopped());
             let reached = self.reached[peer].load(Ordering::Relaxed);
-            if refusals.note(is_refusal(&called) && reached, Instant::now()) {
+            let refused = match self.is_open_at(peer) {
+                Ok(is_open) => !is_open,
+                Err(attempt) => is_refusal(attempt) && reached,
+            };
+            if refusals.note(refused, Instant::now()) {
                 return self.end_since(peer, since);
             }
-            self.sleep(backoff.pause());
         }
     }
 
-    /// Listens for the peers that dial, and notes which of them can be reached.
+    /// Returns whether a party has this session open; true also if it does not reply.
+    fn is_open_at(&self, peer: usize) -> Result<bool, Attempt> {
+        let stream = call(&self.config.parties[peer].address, &|| self.stopped())?;
+        let (session, deadline) = (self.config.session.id(), Instant::now() + HANDSHAKE);
+        let reply = ask(stream, &self.pinned, peer, session, deadline, &self.shared.stop);
+        Ok(reply.map_or(true, |status| status == Status::Open))
+    }
+
+    /// Answers the peers that dial, and notes which of them can be reached.
     ///
     /// # Errors
     /// [`NetError::Io`].
-    pub(crate) fn listen(self: &Arc<Self>, listener: TcpListener) -> Result<Listening, NetError> {
-        let failed = |error| io_error("listening for peers", error);
-        let poll = Poll::new().map_err(failed)?;
-        let waker = Waker::new(poll.registry(), STOP).map_err(failed)?;
-        let mut calls = mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?);
-        poll.registry().register(&mut calls, CALLS, Interest::READABLE).map_err(failed)?;
-        let this = Arc::clone(self);
-        let thread = thread::Builder::new().name("quorate-calls".into());
-        let thread = thread.spawn(move || {
-            let _registered = calls;
-            this.accept_all(&listener, poll);
-        });
-        Ok(Listening { thread: thread.map_err(failed)?, waker })
+    pub(crate) fn listen(self: &Arc<Self>, door: Door, callers: Receiver<Caller>) -> Result<Listening, NetError> {
+        let (this, thread) = (Arc::clone(self), thread::Builder::new().name("quorate-answers".into()));
+        let thread = thread.spawn(move || this.answer_all(&callers));
+        Ok(Listening { thread: thread.map_err(|error| io_error("starting a thread", error))?, door })
     }
 
-    fn accept_all(&self, listener: &TcpListener, mut poll: Poll) {
-        let (keys, mut events) = (self.pinned.answer_keys(), Events::with_capacity(16));
-        let Ok(mut waiting) = WaitingRoom::new(&keys, &self.guests) else { return };
-        let mut numbers = 0..;
+    /// Answers callers until the door is closed.
+    fn answer_all(&self, callers: &Receiver<Caller>) {
         thread::scope(|scope| {
             // Without a thread, no party counts as reached, and none is gone because its port refuses.
             let _ = thread::Builder::new().spawn_scoped(scope, || self.reach_all());
-            while !self.stopped() {
-                let (spoke, more) = waiting.admit(listener);
-                for (caller, number) in spoke.into_iter().zip(&mut numbers) {
-                    self.handshakes.begin(number, &caller);
-                    let answer = move || {
-                        let _ = self.answer(caller, number);
-                        self.handshakes.end(number);
-                    };
-                    // Without a thread, the caller is dropped, and calls again.
-                    if thread::Builder::new().spawn_scoped(scope, answer).is_err() {
-                        self.handshakes.end(number);
-                    }
-                }
-                let pause = match (more, waiting.is_empty()) {
-                    (true, _) => Some(Duration::ZERO),
-                    (false, false) => Some(LISTEN),
-                    (false, true) => None,
+            for (caller, number) in callers.iter().zip(0..) {
+                self.handshakes.begin(number, &caller);
+                let answer = move || {
+                    let _ = self.answer(caller, number);
+                    self.handshakes.end(number);
                 };
-                if poll.poll(&mut events, pause).is_err_and(|error| error.kind() != ErrorKind::Interrupted) {
-                    return;
+                // Without a thread, the caller is dropped, and calls again.
+                if thread::Builder::new().spawn_scoped(scope, answer).is_err() {
+                    self.handshakes.end(number);
                 }
             }
         });
@@ -327,7 +315,7 @@ impl Resumer {
     /// Answers a caller that may be a peer whose link is away.
     fn answer(&self, caller: Caller, number: u64) -> Result<(), Broken> {
         let deadline = Instant::now() + HANDSHAKE;
-        let mut talk = Talk::answer(caller.stream, &self.pinned, deadline, &self.shared.stop)?;
+        let mut talk = Talk::answer(caller.stream, &caller.reply, &self.pinned, deadline, &self.shared.stop)?;
         let peer = certified(&self.pinned, talk.channel())?;
         let _only = self.talking.get(peer).map(|talking| OnlyTalk::begin(talking, number, talk.stream()));
         self.handshakes.end(number);
@@ -335,11 +323,14 @@ impl Resumer {
         if theirs.version != VERSION {
             return self.refuse(talk, peer, Verdict::OtherVersion);
         }
+        if theirs.session != self.config.session.id() {
+            return self.refuse(talk, peer, Verdict::OtherSession);
+        }
         if theirs.from != peer || theirs.to != self.config.me || peer <= self.config.me {
             return self.refuse(talk, peer, Verdict::OtherNumbers);
         }
         if theirs.purpose != Purpose::Resume {
-            if self.is_alive(peer) {
+            if self.speaks(peer) {
                 return self.refuse(talk, peer, Verdict::Duplicate);
             }
             // Another process, or the next session: it calls again until this one has ended.
@@ -383,7 +374,8 @@ impl Resumer {
 
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (me, parties) = (self.config.me, self.config.parties.len());
-        Hello { version: VERSION, verdict, purpose: Purpose::Resume, from: me, to, parties, nonce: self.nonces[me] }
+        let (purpose, nonce, session) = (Purpose::Resume, self.nonces[me], self.config.session.id());
+        Hello { version: VERSION, verdict, purpose, from: me, to, parties, nonce, session }
     }
 
     fn is_away(&self, peer: usize) -> bool {
@@ -394,9 +386,22 @@ impl Resumer {
         self.shared.link(peer)?.away_since()
     }
 
-    /// Returns whether the peer is surely there: its process holds the other end of the link.
-    fn is_alive(&self, peer: usize) -> bool {
-        self.shared.link(peer).is_some_and(|link| link.is_alive(self.shared.heartbeat * ALIVE_BEATS))
+    /// Waits for a sign that the process which holds the other end of the link is there. Returns whether one came: a
+    /// process that vanished a moment ago sends none.
+    fn speaks(&self, peer: usize) -> bool {
+        let (asked, patience) = (Instant::now(), self.shared.heartbeat * ALIVE_BEATS);
+        while !self.stopped() && asked.elapsed() < patience {
+            let Some(link) = self.shared.link(peer) else { return false };
+            if !link.is_alive(patience) {
+                return false;
+            }
+            if link.heard_within(asked.elapsed()) {
+                return true;
+            }
+            drop(link);
+            thread::sleep(TICK);
+        }
+        false
     }
 
     fn end(&self, peer: usize) {
@@ -423,8 +428,8 @@ impl Resumer {
     }
 }
 
-fn is_refusal(called: &Result<TcpStream, Attempt>) -> bool {
-    matches!(called, Err(Attempt::Dial(ErrorKind::ConnectionRefused)))
+fn is_refusal(attempt: Attempt) -> bool {
+    attempt == Attempt::Dial(ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]

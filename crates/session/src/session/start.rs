@@ -98,7 +98,7 @@ impl Session {
         let audit = config.audit.as_ref().map(|path| Audit::open(path, config.me, &config.protocol)).transpose()?;
         let (approved, sessions_before) = (config.approve.clone(), config.sessions_before);
         let held = Held { approved, audit, sessions_before };
-        let net = connect::deployed(config, stop)?;
+        let net = connect::deployed(config, &options.shared_in_any_release(protocol), stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
         let place = Place { parties, network, me, seed: None, check: false, patience: config.limits.patience(), held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)

@@ -43,7 +43,7 @@ fn ends(name: &str) -> (Established, Far) {
     let far = StdStream::connect(listener.local_addr().unwrap()).unwrap();
     let near = listener.accept().unwrap().0;
     let (never, deadline) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(60));
-    let met = |stream, channel| Talk::begin(stream, channel, deadline, &never).unwrap().establish().unwrap();
+    let met = |stream, channel| Talk::begin(stream, channel, &[], deadline, &never).unwrap().establish().unwrap();
     thread::scope(|scope| {
         let far = scope.spawn(|| met(far, parties[1].dial(0).unwrap()));
         let near = met(near, parties[0].accept().unwrap());

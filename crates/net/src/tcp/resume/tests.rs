@@ -1,13 +1,19 @@
 //! Tests of `resume`: callers that are not the peer, and attempts in any order.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use super::super::hello::HELLO_BYTES;
 use super::super::keys::tests::scratch;
+use super::super::session::{SessionId, SessionName};
 use super::super::{PartyConfig, TcpNet, keygen};
 use super::*;
 use crate::{Net, Wait};
+
+/// Returns the session that the parties have open.
+fn session() -> SessionId {
+    SessionName::default().id()
+}
 
 /// Three parties, and everyone's keys.
 struct Three {
@@ -55,10 +61,11 @@ impl Three {
         let never = AtomicBool::new(false);
         let deadline = Instant::now() + Duration::from_secs(30);
         let stream = TcpStream::connect(self.address).unwrap();
-        let mut talk = Talk::call(stream, &self.pinned[who], 0, deadline, &never).unwrap();
+        let mut talk = Talk::call(stream, &self.pinned[who], 0, session(), deadline, &never).unwrap();
         let connection = talk.channel().exported().unwrap();
         let (version, verdict, purpose) = (VERSION, Verdict::Welcome, Purpose::Resume);
-        let hello = Hello { version, verdict, purpose, from: says, to: 0, parties: 3, nonce }.encode();
+        let session = session();
+        let hello = Hello { version, verdict, purpose, from: says, to: 0, parties: 3, nonce, session }.encode();
         talk.say_bytes(&[&hello[..], &claim(&connection)].concat()).unwrap();
         let theirs = Hello::decode(&talk.hear_bytes::<HELLO_BYTES>().ok()?).unwrap();
         let link = self.nets[1].shared.link(0).unwrap();
@@ -115,6 +122,18 @@ fn an_attempt_counts_once_and_the_newest_one_only() {
 }
 
 #[test]
+fn a_caller_of_another_session_is_refused() {
+    let (three, never) = (three("sessions"), AtomicBool::new(false));
+    let stream = TcpStream::connect(three.address).unwrap();
+    let mut talk = Talk::call(stream, &three.pinned[1], 0, session(), Instant::now() + HANDSHAKE * 2, &never).unwrap();
+    let other = SessionName::new("other").unwrap().id();
+    let (version, verdict, purpose, nonce) = (VERSION, Verdict::Welcome, Purpose::Resume, three.nonce(1));
+    let hello = Hello { version, verdict, purpose, from: 1, to: 0, parties: 3, nonce, session: other };
+    talk.say(&hello).unwrap();
+    assert_eq!(talk.hear().unwrap().verdict, Verdict::OtherSession);
+}
+
+#[test]
 fn a_party_whose_port_refuses_for_a_second_is_gone() {
     let (mut refusals, start) = (Refusals::default(), Instant::now());
     let mut at = |millis, refused| refusals.note(refused, start + Duration::from_millis(millis));
@@ -127,12 +146,14 @@ impl Three {
     /// Calls party `to` as party `from`, with this claim to their link and more bytes.
     fn call<'a>(&self, from: usize, to: usize, more: &[u8], never: &'a AtomicBool) -> Talk<'a> {
         let stream = TcpStream::connect(self.addresses[to]).unwrap();
-        let mut talk = Talk::call(stream, &self.pinned[from], to, Instant::now() + HANDSHAKE * 2, never).unwrap();
+        let mut talk =
+            Talk::call(stream, &self.pinned[from], to, session(), Instant::now() + HANDSHAKE * 2, never).unwrap();
         let connection = talk.channel().exported().unwrap();
         let claim = Claim { attempt: 1, received: 0 };
         let claim = self.nets[from].shared.link(to).unwrap().key().write(claim, Side::Caller, &connection);
         let (version, verdict, purpose, nonce) = (VERSION, Verdict::Welcome, Purpose::Resume, self.nonce(from));
-        let hello = Hello { version, verdict, purpose, from, to, parties: 3, nonce }.encode();
+        let session = session();
+        let hello = Hello { version, verdict, purpose, from, to, parties: 3, nonce, session }.encode();
         talk.say_bytes(&[&hello[..], &claim, more].concat()).unwrap();
         talk
     }
@@ -156,7 +177,7 @@ fn a_party_has_one_handshake_at_a_time() {
     let (three, never) = (three("handshakes"), AtomicBool::new(false));
     let call = |who: usize| {
         let stream = TcpStream::connect(three.address).unwrap();
-        Talk::call(stream, &three.pinned[who], 0, Instant::now() + HANDSHAKE * 2, &never).unwrap()
+        Talk::call(stream, &three.pinned[who], 0, session(), Instant::now() + HANDSHAKE * 2, &never).unwrap()
     };
     let mut older = call(1);
     thread::sleep(Duration::from_millis(500)); // until its certificate was seen

@@ -1,0 +1,241 @@
+//! A session's door at its party's port: callers of the session arrive here, whichever process owns the port.
+//!
+//! The sessions of one process at one address share a port. Among processes, one owns it and the others are members
+//! (see `neighbours`). If the owner ends, the doors of the others open again: one process becomes the next owner.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::callers::{Caller, Guests};
+use super::neighbours::{Membership, Reception, Request, Spot};
+use super::pinned::Pinned;
+use super::port::{Identity, Obstacle, Port, Way};
+use super::session::SessionId;
+use super::{TcpConfig, io_error, names};
+use crate::NetError;
+
+/// The number of callers that a session may leave waiting.
+const QUEUE: usize = 64;
+/// The time for which a port, or a session's name, must be in use before that is an error: processes that were killed
+/// may still be ending, and another process may be taking the port over.
+const SETTLES: Duration = Duration::from_secs(1);
+/// The interval at which opening is tried again.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// The ports of this process, by the addresses in configurations. It is locked while a door is opened or closed.
+static PORTS: Mutex<BTreeMap<String, Arc<Port>>> = Mutex::new(BTreeMap::new());
+
+/// A door. Dropping it closes it.
+pub(crate) struct Door {
+    ticket: Arc<Ticket>,
+    pub(crate) guests: Arc<Guests>,
+}
+
+/// What it takes to open a session's door, again and again.
+struct Ticket {
+    identity: Arc<Identity>,
+    session: SessionId,
+    guests: Arc<Guests>,
+    place: Mutex<Place>,
+}
+
+/// Where a door is.
+enum Place {
+    Nowhere,
+    /// At a port of this process, under this number.
+    Here(Arc<Port>, u64),
+    /// At a port of another process.
+    There(Arc<Membership>),
+    Closed,
+}
+
+/// What keeps a door from being opened.
+enum Hindrance {
+    Taken { process: u32, leaving: bool },
+    PortInUse,
+}
+
+impl Door {
+    /// Opens the door of a session, at the port that its configuration names or at this socket. Returns it with its
+    /// callers.
+    ///
+    /// # Errors
+    /// [`NetError::SessionOpen`]: a session that is leaving is waited for until `deadline`. [`NetError::PortInUse`],
+    /// and the errors of [`names::listening`] and [`names::bind`].
+    pub(crate) fn open(
+        config: &TcpConfig,
+        pinned: &Pinned,
+        mut given: Option<TcpListener>,
+        deadline: Instant,
+    ) -> Result<(Door, Receiver<Caller>), NetError> {
+        let (address, resolved) = match &given {
+            None => names::listening(config).map(|(address, resolved)| (address.to_owned(), resolved))?,
+            Some(listener) => {
+                let address = listener.local_addr().map_err(|error| io_error("listening for peers", error))?;
+                (address.to_string(), vec![address])
+            }
+        };
+        let keys = Arc::new(pinned.answer_keys());
+        let identity = Arc::new(Identity { address: address.clone(), fingerprint: pinned.fingerprint(), keys });
+        let (guests, place) = (Arc::<Guests>::default(), Mutex::new(Place::Nowhere));
+        let ticket = Ticket { identity, session: config.session.id(), guests: Arc::clone(&guests), place };
+        let (ticket, (sender, callers)) = (Arc::new(ticket), sync_channel(QUEUE));
+        // With port 0 the system chooses a port, another one for each session.
+        let shares = resolved.iter().all(|address| address.port() != 0);
+        let start = Instant::now();
+        let mut bind = || match given.take() {
+            Some(listener) => Ok(listener),
+            None => names::bind(config, &address, &resolved),
+        };
+        loop {
+            let settled = start.elapsed() >= SETTLES;
+            match ticket.enter(&sender, &mut bind, shares, false)? {
+                None => break,
+                Some(Hindrance::Taken { leaving: true, .. }) if Instant::now() < deadline => {}
+                Some(Hindrance::Taken { process, .. }) if settled => {
+                    return Err(NetError::SessionOpen { session: config.session.to_string(), process });
+                }
+                Some(Hindrance::PortInUse) if settled => return Err(NetError::PortInUse { address: address.clone() }),
+                Some(_) => {}
+            }
+            if config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(NetError::Interrupted);
+            }
+            thread::sleep(AGAIN);
+        }
+        let door = Door { ticket, guests };
+        if let Place::There(membership) = &*lock(&door.ticket.place) {
+            let (ticket, membership) = (Arc::clone(&door.ticket), Arc::clone(membership));
+            let thread = thread::Builder::new().name("quorate-door".into());
+            let thread = thread.spawn(move || ticket.follow(membership, &sender));
+            thread.map_err(|error| io_error("starting a thread", error))?;
+        }
+        Ok((door, callers))
+    }
+
+    /// Says that the session is leaving: the next one of its name waits for its end.
+    pub(crate) fn leave(&self) {
+        match &*lock(&self.ticket.place) {
+            Place::Here(port, number) => port.note_leaving(self.ticket.session, *number),
+            Place::There(membership) => membership.leave(),
+            Place::Nowhere | Place::Closed => {}
+        }
+    }
+}
+
+impl Drop for Door {
+    /// Closes the door. The last door of a process closes its port, or leaves it to another process.
+    fn drop(&mut self) {
+        let mut ports = lock(&PORTS);
+        let place = std::mem::replace(&mut *lock(&self.ticket.place), Place::Closed);
+        match place {
+            Place::Here(port, number) => {
+                if port.remove(self.ticket.session, number) {
+                    ports.retain(|_, other| !Arc::ptr_eq(other, &port));
+                    port.close();
+                }
+            }
+            Place::There(membership) => membership.end(),
+            Place::Nowhere | Place::Closed => {}
+        }
+    }
+}
+
+impl Ticket {
+    /// Opens the door once, with a socket that `bind` makes if this process comes to own the port.
+    fn enter(
+        &self,
+        sender: &SyncSender<Caller>,
+        bind: &mut dyn FnMut() -> Result<TcpListener, NetError>,
+        shares: bool,
+        again: bool,
+    ) -> Result<Option<Hindrance>, NetError> {
+        let mut ports = lock(&PORTS);
+        let mut place = lock(&self.place);
+        if matches!(*place, Place::Closed) {
+            return Ok(None);
+        }
+        if ports.values().any(|port| port.process != std::process::id()) {
+            // A fork has a copy of its parent's ports, where nobody accepts, and whose sockets it has closed already.
+            std::mem::forget(std::mem::take(&mut *ports));
+        }
+        let port = match ports.get(&self.identity.address).filter(|_| shares) {
+            Some(port) if port.identity.fingerprint != self.identity.fingerprint => {
+                return Ok(Some(Hindrance::PortInUse));
+            }
+            Some(port) => Arc::clone(port),
+            None => {
+                let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
+                    Some(Err(spot)) => match self.join(&spot) {
+                        Ok(membership) => {
+                            *place = Place::There(Arc::new(membership));
+                            return Ok(None);
+                        }
+                        Err(hindrance) => return Ok(Some(hindrance)),
+                    },
+                    Some(Ok(ownership)) => Some(ownership),
+                    None => None,
+                };
+                let listener = match bind() {
+                    Err(NetError::PortInUse { .. }) => return Ok(Some(Hindrance::PortInUse)),
+                    bound => bound?,
+                };
+                let port = Port::open(Arc::clone(&self.identity), listener, owned, again)?;
+                if shares {
+                    ports.insert(self.identity.address.clone(), Arc::clone(&port));
+                }
+                port
+            }
+        };
+        let way = || Some(Way::Here { callers: sender.clone(), guests: Arc::clone(&self.guests) });
+        match port.enter(self.session, std::process::id(), way) {
+            Ok(number) => {
+                *place = Place::Here(port, number);
+                Ok(None)
+            }
+            Err(Obstacle::Taken { process, leaving }) => Ok(Some(Hindrance::Taken { process, leaving })),
+            Err(Obstacle::Closed) => Ok(Some(Hindrance::PortInUse)),
+        }
+    }
+
+    fn join(&self, spot: &Spot) -> Result<Membership, Hindrance> {
+        let (fingerprint, session) = (self.identity.fingerprint, self.session);
+        match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
+            Reception::Welcome(membership) => Ok(membership),
+            Reception::Taken { process, leaving } => Err(Hindrance::Taken { process, leaving }),
+            Reception::Refused | Reception::Nobody => Err(Hindrance::PortInUse),
+        }
+    }
+
+    /// Passes on the callers that the owner of the port hands over; opens the door again when the owner is gone.
+    fn follow(&self, mut membership: Arc<Membership>, sender: &SyncSender<Caller>) {
+        loop {
+            while let Some(caller) = membership.next() {
+                // A session that does not take its callers loses them: they call again.
+                drop(sender.try_send(caller));
+            }
+            membership.end();
+            loop {
+                let failed = |error| io_error("listening for peers", error);
+                let mut bind = || membership.listener.try_clone().map_err(failed);
+                if matches!(self.enter(sender, &mut bind, true, true), Ok(None)) {
+                    break;
+                }
+                thread::sleep(AGAIN);
+            }
+            membership = match &*lock(&self.place) {
+                Place::There(next) => Arc::clone(next),
+                _ => return,
+            };
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

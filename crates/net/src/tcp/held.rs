@@ -1,0 +1,95 @@
+//! The sockets of this process's links and ports. A fork of the process inherits them: while it has them, connections
+//! do not end with the process that opened them, and its port is in use. So a fork closes them, by their numbers.
+
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+/// The number of a socket in its process; `None` on systems without forks.
+pub(crate) trait Numbered {
+    fn number(&self) -> Option<i32>;
+}
+
+#[cfg(unix)]
+impl<T: std::os::fd::AsRawFd> Numbered for T {
+    fn number(&self) -> Option<i32> {
+        Some(self.as_raw_fd())
+    }
+}
+
+#[cfg(not(unix))]
+impl<T> Numbered for T {
+    fn number(&self) -> Option<i32> {
+        None
+    }
+}
+
+static NUMBERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Returns the numbers of the sockets that a fork has inherited, for it to close. None if another thread was changing
+/// them at the time of the fork.
+pub fn inherited_sockets() -> Vec<i32> {
+    NUMBERS.try_lock().map(|numbers| numbers.iter().copied().collect()).unwrap_or_default()
+}
+
+/// A socket that forks of this process close.
+pub(crate) struct Held<T> {
+    /// It is dropped first: a number may be given to another file as soon as its socket is closed.
+    _listed: Listed,
+    socket: T,
+}
+
+struct Listed(Option<i32>);
+
+impl<T: Numbered> Held<T> {
+    pub(crate) fn new(socket: T) -> Held<T> {
+        let number = socket.number();
+        NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).extend(number);
+        Held { _listed: Listed(number), socket }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        if let Some(number) = self.0 {
+            NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        }
+    }
+}
+
+impl<T> Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.socket
+    }
+}
+
+impl<T> DerefMut for Held<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.socket
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    struct Number(i32);
+
+    impl std::os::fd::AsRawFd for Number {
+        fn as_raw_fd(&self) -> i32 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_socket_is_listed_while_it_is_open() {
+        let number = 2_000_000_000;
+        let is_listed = || NUMBERS.lock().unwrap().contains(&number);
+        let held = Held::new(Number(number));
+        assert!(is_listed());
+        drop(held);
+        assert!(!is_listed());
+    }
+}

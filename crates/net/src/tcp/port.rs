@@ -1,0 +1,296 @@
+//! The port of a party, and the sessions that are open at it: one thread accepts calls and passes each caller to the
+//! session that it means, in this process or in another one.
+//!
+//! A caller of a session that is not open is told so, and costs no thread; it calls again.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{IpAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mio::{Events, Interest, Poll, Token, Waker};
+
+use super::callers::{Caller, Guests, Spoken, WaitingRoom};
+use super::held::Held;
+use super::io_error;
+use super::knock::{AnswerKeys, Status};
+use super::neighbours::{Member, Ownership, Request, UnixListener, UnixStream, silence};
+use super::session::{SessionId, is_namesake};
+use crate::NetError;
+
+/// The longest wait for calls, after which the thread accepts without a sign of the system.
+const LONGEST: Duration = Duration::from_secs(1);
+/// The pause after a process could not be accepted.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The time after a port was taken over in which no session counts as closed: those of other processes join again.
+const SETTLES: Duration = Duration::from_secs(1);
+
+const CALLS: Token = Token(0);
+const STOP: Token = Token(1);
+
+/// What a port is, and how its callers are told apart.
+pub(crate) struct Identity {
+    pub(crate) address: String,
+    /// The deployment and the party: sessions of others do not share the port.
+    pub(crate) fingerprint: [u8; 32],
+    pub(crate) keys: Arc<AnswerKeys>,
+}
+
+/// The way to a session.
+pub(crate) enum Way {
+    /// It is open in this process.
+    Here { callers: SyncSender<Caller>, guests: Arc<Guests> },
+    /// It is open in another process.
+    There(Member),
+}
+
+/// A session that is open at a port.
+struct Entry {
+    way: Way,
+    process: u32,
+    /// Tells sessions of one name apart that are open one after the other.
+    number: u64,
+    leaving: bool,
+}
+
+/// Why a session cannot enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// A session of the same name is open.
+    Taken { process: u32, leaving: bool },
+    /// The port is being closed.
+    Closed,
+}
+
+#[derive(Default)]
+struct Board {
+    entries: BTreeMap<SessionId, Entry>,
+    entered: u64,
+    closed: bool,
+}
+
+/// A port of this process.
+pub(crate) struct Port {
+    pub(crate) identity: Arc<Identity>,
+    /// The process that opened it: a fork has a copy of this, and no thread that accepts.
+    pub(crate) process: u32,
+    board: Mutex<Board>,
+    settled_at: Option<Instant>,
+    stop: AtomicBool,
+    waker: Waker,
+    /// The socket for other processes to hold; `None` once the port is closed.
+    listener: Mutex<Option<Held<TcpListener>>>,
+    ownership: Mutex<Option<(Ownership, Held<UnixListener>)>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Port {
+    /// Opens a port at a socket. With `ownership`, sessions of other processes may join. If the port is `taken_over`,
+    /// sessions of other processes have been open at it.
+    ///
+    /// # Errors
+    /// [`NetError::Io`].
+    pub(crate) fn open(
+        identity: Arc<Identity>,
+        listener: TcpListener,
+        ownership: Option<Ownership>,
+        taken_over: bool,
+    ) -> Result<Arc<Port>, NetError> {
+        let failed = |error| io_error("listening for peers", error);
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = Held::new(listener);
+        let poll = Poll::new().map_err(failed)?;
+        let waker = Waker::new(poll.registry(), STOP).map_err(failed)?;
+        let mut calls = Held::new(mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?));
+        poll.registry().register(&mut *calls, CALLS, Interest::READABLE).map_err(failed)?;
+        // Where the socket for other processes cannot be made, sessions of this process share the port.
+        let ownership =
+            ownership.and_then(|ownership| ownership.listen().ok().map(|listens| (ownership, Held::new(listens))));
+        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(Held::new));
+        let port = Arc::new(Port {
+            identity,
+            process: std::process::id(),
+            board: Mutex::default(),
+            settled_at: taken_over.then(|| Instant::now() + SETTLES),
+            stop: AtomicBool::new(false),
+            waker,
+            listener: Mutex::new(Some(Held::new(listener.try_clone().map_err(failed)?))),
+            ownership: Mutex::new(ownership),
+            threads: Mutex::default(),
+        });
+        let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-calls".into()));
+        let thread = this.spawn(move || {
+            let _registered = calls;
+            accepts.accept_all(&listener, poll);
+        });
+        lock(&port.threads).push(thread.map_err(failed)?);
+        if let Some(hosts) = hosts {
+            let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-joins".into()));
+            // Without a thread, sessions of other processes do not join.
+            lock(&port.threads).extend(this.spawn(move || accepts.host(&hosts)).ok());
+        }
+        Ok(port)
+    }
+
+    /// Enters a session, with a word to it before its first caller. Returns its number.
+    ///
+    /// # Errors
+    /// [`Obstacle`].
+    pub(crate) fn enter(
+        &self,
+        session: SessionId,
+        process: u32,
+        welcome: impl FnOnce() -> Option<Way>,
+    ) -> Result<u64, Obstacle> {
+        let mut board = lock(&self.board);
+        if let Some(Entry { process, leaving, .. }) = board.entries.get(&session) {
+            return Err(Obstacle::Taken { process: *process, leaving: *leaving });
+        }
+        let way = welcome().filter(|_| !board.closed).ok_or(Obstacle::Closed)?;
+        board.entered += 1;
+        let number = board.entered;
+        board.entries.insert(session, Entry { way, process, number, leaving: false });
+        Ok(number)
+    }
+
+    /// Notes that a session is leaving: the next one of its name waits for its end.
+    pub(crate) fn note_leaving(&self, session: SessionId, number: u64) {
+        let mut board = lock(&self.board);
+        let entry = board.entries.get_mut(&session).filter(|entry| entry.number == number);
+        if let Some(entry) = entry {
+            entry.leaving = true;
+        }
+    }
+
+    /// Removes a session. Returns whether no session of this process is left.
+    pub(crate) fn remove(&self, session: SessionId, number: u64) -> bool {
+        let mut board = lock(&self.board);
+        if board.entries.get(&session).is_some_and(|entry| entry.number == number) {
+            board.entries.remove(&session);
+        }
+        !board.entries.values().any(|entry| matches!(entry.way, Way::Here { .. }))
+    }
+
+    /// Closes the port, or leaves it to another process that has a session at it.
+    pub(crate) fn close(&self) {
+        let left = {
+            let mut board = lock(&self.board);
+            board.closed = true;
+            std::mem::take(&mut board.entries)
+        };
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.waker.wake();
+        let ownership = lock(&self.ownership).take();
+        if let Some((_, hosts)) = &ownership {
+            silence(&**hosts);
+        }
+        let listener = lock(&self.listener).take();
+        if let Some(listener) = listener.filter(|_| left.is_empty()) {
+            silence(&*listener);
+        }
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            let _ = thread.join();
+        }
+        drop(ownership);
+        // Now the address is free: its next owner is one of these.
+        for entry in left.into_values() {
+            if let Way::There(member) = entry.way {
+                member.end();
+            }
+        }
+    }
+
+    fn accept_all(&self, listener: &TcpListener, mut poll: Poll) {
+        let (expects, mut events) = (|address| self.expects(address), Events::with_capacity(16));
+        let Ok(mut waiting) = WaitingRoom::new(&self.identity.keys, &expects) else { return };
+        while !self.stop.load(Ordering::Relaxed) {
+            let (spoke, more) = waiting.admit(listener);
+            spoke.into_iter().for_each(|spoken| self.pass_on(spoken));
+            let pause = if more { Duration::ZERO } else { waiting.pause().unwrap_or(LONGEST) };
+            if poll.poll(&mut events, Some(pause)).is_err_and(|error| error.kind() != ErrorKind::Interrupted) {
+                return;
+            }
+        }
+    }
+
+    fn expects(&self, address: IpAddr) -> bool {
+        lock(&self.board).entries.values().any(|entry| match &entry.way {
+            Way::Here { guests, .. } => guests.expect(address),
+            Way::There(_) => false,
+        })
+    }
+
+    /// Passes a caller to its session, or tells it that there is none.
+    fn pass_on(&self, spoken: Spoken) {
+        let (session, board) = (spoken.said.session, lock(&self.board));
+        let Some(entry) = board.entries.get(&session) else {
+            let status = match board.entries.keys().any(|open| is_namesake(open, &session)) {
+                true => Status::OtherOptions,
+                false => Status::Closed,
+            };
+            if self.settled_at.is_none_or(|settled_at| Instant::now() >= settled_at) {
+                spoken.dismiss(&self.identity.keys, status);
+            }
+            return;
+        };
+        let Some(caller) = spoken.welcome(&self.identity.keys) else { return };
+        match &entry.way {
+            // A session that does not take its callers loses them: they call again.
+            Way::Here { callers, .. } => drop(callers.try_send(caller)),
+            Way::There(member) => member.hand(&caller),
+        }
+    }
+
+    /// Accepts sessions of other processes.
+    fn host(self: &Arc<Self>, hosts: &UnixListener) {
+        while !self.stop.load(Ordering::Relaxed) {
+            match hosts.accept() {
+                Ok((stream, _)) => {
+                    let (this, thread) = (Arc::clone(self), thread::Builder::new().name("quorate-member".into()));
+                    drop(thread.spawn(move || this.serve(stream)));
+                }
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Serves one session of another process until it ends.
+    fn serve(&self, stream: UnixStream) {
+        let Ok((member, request)) = Member::ask(stream) else { return };
+        if let Some(number) = self.admit(&member, &request) {
+            if member.hears_of_leaving() {
+                self.note_leaving(request.session, number);
+                while member.hears_of_leaving() {}
+            }
+            self.remove(request.session, number);
+        }
+    }
+
+    fn admit(&self, member: &Member, request: &Request) -> Option<u64> {
+        if request.fingerprint != self.identity.fingerprint {
+            member.refuse();
+            return None;
+        }
+        let welcome = || {
+            let held = lock(&self.listener);
+            member.welcome(held.as_ref()?).ok()?;
+            Some(Way::There(member.another().ok()?))
+        };
+        match self.enter(request.session, request.process, welcome) {
+            Ok(number) => Some(number),
+            Err(Obstacle::Taken { process, leaving }) => {
+                member.tell_taken(process, leaving);
+                None
+            }
+            Err(Obstacle::Closed) => None,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
