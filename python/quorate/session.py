@@ -507,7 +507,8 @@ def local(
               has all values, and raises `RangeError` for a result that leaves its dtype, at its line.
             - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
             - `threads=4`: the threads on which each party computes; each party of a deployment may choose its own
-              number.
+              number. The default is the machine's cores, divided among the parties of a local session, but no more than
+              8. More threads than cores raise a `CostWarning`.
             - `max_memory="4GB"`: the memory that a party may use. Large steps run in pieces; steps that cannot be cut
               and do not fit are refused. Without it the limit is the free memory where the parties run.
             - `sharings="A+Y"`: the sharings that the planner may choose from for each operation (docs/sharings.md);

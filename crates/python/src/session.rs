@@ -70,7 +70,7 @@ impl Session {
 struct Given {
     strict: bool,
     trunc: String,
-    threads: usize,
+    threads: Option<usize>,
     max_memory: Option<u64>,
     sharings: String,
     offline_weight: f64,

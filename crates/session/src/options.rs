@@ -27,8 +27,8 @@ pub struct Options {
     /// The network between the parties. Costs are predicted for it; where its delay is long, more chunks are under way.
     /// Shared.
     pub network: Option<Network>,
-    /// The number of threads on which a party computes.
-    pub threads: usize,
+    /// The number of threads on which a party computes; `None` for [`default_threads`].
+    pub threads: Option<usize>,
     /// Bytes of memory that a party may use; `None`: no limit. Shared.
     pub max_memory: Option<u64>,
     /// The sharings that the planner may use. Shared.
@@ -41,13 +41,23 @@ pub struct Options {
     pub choices: Choices,
 }
 
+/// The most threads of a party that does not name their number.
+const MOST_DEFAULT_THREADS: usize = 8;
+
+/// Returns the number of threads of a party that does not name it: the machine's cores, divided among the parties of
+/// this process, but no more than 8.
+pub fn default_threads(sharing: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / sharing.max(1)).clamp(1, MOST_DEFAULT_THREADS)
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             strict: false,
             truncation: Truncation::default(),
             network: None,
-            threads: 1,
+            threads: None,
             max_memory: None,
             sharings: Sharings::default(),
             offline_weight: 1.0,
@@ -275,7 +285,7 @@ mod tests {
             Options { sharings: "A+Y".parse().unwrap(), ..plain.clone() },
             Options { offline_weight: 0.0, ..plain.clone() },
         ];
-        let own = [Options { strict: true, ..plain.clone() }, Options { threads: 4, ..plain.clone() }];
+        let own = [Options { strict: true, ..plain.clone() }, Options { threads: Some(4), ..plain.clone() }];
         let mut changed = 0;
         for &protocol in Protocol::ALL {
             let same = shared(plain.clone(), protocol);

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
+from quorate import _source
 from quorate._families import Choice, choices
 from quorate._source import at
-from quorate.errors import ConfigError
+from quorate.errors import ConfigError, CostWarning
 
 __all__ = ["LOCAL", "OPTIONS", "Options", "named"]
 
@@ -49,7 +52,8 @@ class Options:
     Attributes:
         strict: refuse a program whose values may leave their dtype; inputs then need a bound.
         trunc: "exact" or "probabilistic", how products of fixed point are rounded.
-        threads: the threads on which a party computes; each party may choose its own number.
+        threads: the threads on which a party computes; each party may choose its own number. None means the cores of
+            the machine, divided among the parties of this process, but no more than 8.
         max_memory: bytes that a party may use for the values that it holds and computes, as a number or as "4GB" (also
             4e9, kB, MB, KiB, MiB, GiB). None means the free memory where the parties run. It must be the same at all
             parties. Large steps run in pieces; steps that cannot be cut and do not fit are refused before anything is
@@ -64,7 +68,7 @@ class Options:
 
     strict: bool = False
     trunc: str = "exact"
-    threads: int = 1
+    threads: int | None = None
     max_memory: int | None = None
     sharings: str = "auto"
     offline_weight: float = 1.0
@@ -157,10 +161,17 @@ _MOST_THREADS = 256
 _MOST_WEIGHT = 1e6
 
 
-def _threads(_: str, value: Any) -> int:
+def _threads(_: str, value: Any) -> int | None:
+    if value is None:
+        return None
     text = value if isinstance(value, str) else str(value)
     if isinstance(value, bool) or not text.isdecimal() or not 1 <= int(text) <= _MOST_THREADS:
-        raise ConfigError(at(f"threads must be a whole number from 1 to {_MOST_THREADS}, not {value!r}"))
+        raise ConfigError(at(f"threads must be a whole number from 1 to {_MOST_THREADS}, or None, not {value!r}"))
+    cores = os.cpu_count() or 1
+    if int(text) > cores:
+        there = "one core" if cores == 1 else f"{cores} cores"
+        said = at(f"threads={text}: this machine has {there}, and more threads than cores only cost time")
+        warnings.warn_explicit(said, CostWarning, *_source.line())
     return int(text)
 
 

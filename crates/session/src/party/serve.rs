@@ -16,7 +16,7 @@ use quorate_ring::threads;
 use super::job::{Command, Desk, Reply};
 use super::worker::Worker;
 use crate::error::SessionError;
-use crate::options::Options;
+use crate::options::{Options, default_threads};
 use crate::party::store::Store;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::Remembered;
@@ -48,9 +48,11 @@ fn serve<B: Family>(serve: Serve) {
     party.set_patience(patience);
     let Desk { program, progress, book, commands, ready, replies } = desk;
     let me = party.me();
-    let threads = threads::set_threads(options.threads)
+    let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+    let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
+    let threads = threads::set_threads(workers)
         .map_err(SessionError::Threads)
-        .and_then(|()| Ok(party.set_workers(options.threads)?));
+        .and_then(|()| Ok(party.set_workers(workers)?));
     let (backend, prices) =
         match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
             Ok(set_up) => set_up,
@@ -61,7 +63,6 @@ fn serve<B: Family>(serve: Serve) {
         };
     let _ = ready.send(Ok(me));
     let store = Store::new(party.parties());
-    let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let free = vec![u64::MAX; party.parties()];
     let remembered = Remembered::default();
     let mut worker =
