@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The features of the module for the Python tests: all crates are built once for both. Examples, which `cargo test`
 # would link as well, have no tests; `make lint` compiles them.
-CARGO_TEST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
+FEATURES = ["--workspace", "--features", "quorate-python/testing"]
+CARGO_TEST = ["cargo", "test", *FEATURES, "--locked", "--no-fail-fast"]
 # Tests of published circuits count as skipped where the circuits are not there.
 CIRCUITS = ROOT.parent / "shared" / "data" / "circuits"
 PUBLISHED = [[*CARGO_TEST, "--tests", "--", "--ignored", "published"]] if CIRCUITS.is_dir() else []
