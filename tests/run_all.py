@@ -26,6 +26,9 @@ RUST = [[*CARGO_TEST, "--tests"], *PUBLISHED, [*CARGO_TEST, "--doc"]]
 # The Rust suites and their processes compute no base OTs twice; see `crates/ot/src/testing/remembered.rs`.
 os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 
+# Tests are compiled without optimisation, what they test with it. A wrapper that the environment names stays.
+os.environ.setdefault("RUSTC_WRAPPER", str(ROOT / "tests" / "rustc_for_tests.sh"))
+
 # Three at a time: most tests wait for a thread half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
 

@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 
-
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -70,6 +69,21 @@ def test_all_commands_of_a_suite_run_and_none_is_forgotten(run_all: ModuleType) 
 )
 def test_what_failed_is_named_at_the_end(run_all: ModuleType, line: str, failure: bool) -> None:
     assert bool(run_all.FAILURE.match(line)) is failure
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        ("--crate-name all --test -C opt-level=1 -C metadata=2", " -C opt-level=0"),
+        ("--crate-name quorate_ring --test -C opt-level=2", ""),
+        ("--crate-name quorate_rss --crate-type lib -C opt-level=1", ""),
+        ("-vV", ""),
+    ],
+)
+def test_tests_are_compiled_without_optimisation_and_libraries_with_it(given: str, added: str) -> None:
+    command = [ROOT / "tests" / "rustc_for_tests.sh", "echo", *given.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == given + added + "\n"
 
 
 def features(*options: str) -> dict[str, set[str]]:
