@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The features of the module for the Python tests: all crates are built once for both. Examples, which `cargo test`
 # would link as well, have no tests; `make lint` compiles them.
-CARGO_TEST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
+FEATURES = ["--workspace", "--features", "quorate-python/testing"]
+CARGO_TEST = ["cargo", "test", *FEATURES, "--locked", "--no-fail-fast"]
 # Tests of published circuits count as skipped where the circuits are not there.
 CIRCUITS = ROOT.parent / "shared" / "data" / "circuits"
 PUBLISHED = [[*CARGO_TEST, "--tests", "--", "--ignored", "published"]] if CIRCUITS.is_dir() else []
@@ -24,6 +25,9 @@ RUST = [[*CARGO_TEST, "--tests"], *PUBLISHED, [*CARGO_TEST, "--doc"]]
 
 # The Rust suites and their processes compute no base OTs twice; see `crates/ot/src/testing/remembered.rs`.
 os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
+
+# Tests are compiled without optimisation, what they test with it. A wrapper that the environment names stays.
+os.environ.setdefault("RUSTC_WRAPPER", str(ROOT / "tests" / "rustc_for_tests.sh"))
 
 # Three at a time: most tests wait for a thread half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]

@@ -79,7 +79,7 @@ def test_a_build_for_trying_out_says_so_where_it_tells_seconds(
     script = tmp_path / "script.py"
     script.write_text("import quorate as qr\nqr.session().input([1, 2], owner=0).sum().reveal()\n")
     demos = [] if optimised else [["demo"]]  # another test runs the demo without -O
-    bench = ["bench", "chain", "--links", "memory"]
+    bench = ["bench", "chain", "--links", "memory", "--parties", "3"]
     for arguments in (["--version"], *demos, ["explain", str(script)], bench):
         monkeypatch.chdir(tmp_path)
         with contextlib.suppress(SystemExit):

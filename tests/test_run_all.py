@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +69,37 @@ def test_all_commands_of_a_suite_run_and_none_is_forgotten(run_all: ModuleType) 
 )
 def test_what_failed_is_named_at_the_end(run_all: ModuleType, line: str, failure: bool) -> None:
     assert bool(run_all.FAILURE.match(line)) is failure
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        ("--crate-name all --test -C opt-level=1 -C metadata=2", " -C opt-level=0"),
+        ("--crate-name quorate_ring --test -C opt-level=2", ""),
+        ("--crate-name quorate_rss --crate-type lib -C opt-level=1", ""),
+        ("-vV", ""),
+    ],
+)
+def test_tests_are_compiled_without_optimisation_and_libraries_with_it(given: str, added: str) -> None:
+    command = [ROOT / "tests" / "rustc_for_tests.sh", "echo", *given.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == given + added + "\n"
+
+
+def features(*options: str) -> dict[str, set[str]]:
+    """Returns the features of each crate that cargo builds with these options, once for each way in which it does."""
+    command = ["cargo", "tree", "--locked", "--offline", "--prefix=none", "--format={p}|{f}", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, set[str]] = {}
+    for line in done.stdout.splitlines():
+        crate, _, named = line.removesuffix(" (*)").partition("|")
+        found.setdefault(crate, set()).add(named)
+    return found
+
+
+def test_the_module_for_tests_is_built_from_what_the_rust_tests_are_built_from(run_all: ModuleType) -> None:
+    """A feature that only tests enable in a library makes cargo compile all crates above it a second time."""
+    in_tests = features(*run_all.FEATURES, "--edges=normal,build,dev")
+    in_module = features("--package=quorate-python", "--features=testing", "--edges=normal,build")
+    assert len(in_module) > 60
+    assert not {crate: named - in_tests[crate] for crate, named in in_module.items() if named - in_tests[crate]}

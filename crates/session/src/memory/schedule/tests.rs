@@ -83,7 +83,7 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
         let ((_, usual), (one, same)) = (scheduled(rows, 1), scheduled(rows, 4));
         assert!(one == 1 && same == usual, "one window holds all of {rows} rows");
     }
-    let ((_, usual), (one, same)) = (scheduled(1_000_000, 1), scheduled(1_000_000, 4));
+    let ((_, usual), (one, same)) = (scheduled(400_000, 1), scheduled(400_000, 4));
     assert!(one == 1 && same == usual && !usual.is_whole(), "in pieces");
 }
 
