@@ -154,7 +154,12 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--strict", action="store_true", default=absent, help="refuse programs whose values may leave their dtype"
     )
-    command.add_argument("--threads", metavar="N", default=absent, help="threads on which a party computes (default: the cores, at most 8)")
+    command.add_argument(
+        "--threads",
+        metavar="N",
+        default=absent,
+        help="threads on which a party computes (default: the cores, at most 8)",
+    )
     command.add_argument(
         "--max-memory",
         metavar="BYTES",

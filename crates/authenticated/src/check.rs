@@ -116,12 +116,13 @@ impl Authenticated {
 
     /// Checks all that was opened since the last check.
     pub(crate) async fn check_openings(&self, ctx: &Ctx) -> Result<Checked> {
-        let nothing_opened = self.unchecked(ctx).lock().notes.is_empty();
-        if nothing_opened {
-            return self.check_under(ctx, None).await;
+        self.keys.in_use()?;
+        let (before, unchecked) = (ctx.openings(), self.unchecked(ctx).take());
+        if unchecked.notes.is_empty() {
+            return self.check_under(ctx, (before, unchecked), None).await;
         }
         let [masks] = self.draw(ctx, Kind::Random { bits: MASK_BITS }, self.rows()).await?.into_vectors()?;
-        self.check_under(ctx, Some(&masks)).await
+        self.check_under(ctx, (before, unchecked), Some(&masks)).await
     }
 
     /// Returns the ring and the number of the masks that a check takes.
@@ -134,7 +135,9 @@ impl Authenticated {
     /// # Errors
     /// [`Error::Cheating`] where a check fails; any error that ends a run.
     pub async fn check_with(&self, ctx: &Ctx, masks: &Tagged) -> Result<()> {
-        self.check_under(ctx, Some(masks)).await.map(|_| ())
+        self.keys.in_use()?;
+        let opened = (ctx.openings(), self.unchecked(ctx).take());
+        self.check_under(ctx, opened, Some(masks)).await.map(|_| ())
     }
 
     /// Returns whether nothing was opened since the last check.
@@ -148,11 +151,13 @@ impl Authenticated {
         self.keys.params.key_bits() as usize
     }
 
-    /// Runs all steps.
-    async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
-        self.keys.in_use()?;
-        let before = ctx.openings();
-        let Unchecked { notes, told, macs } = self.unchecked(ctx).take();
+    /// Runs all steps for what was opened before.
+    async fn check_under(
+        &self,
+        ctx: &Ctx,
+        (before, Unchecked { notes, told, macs }): (Openings, Unchecked),
+        masks: Option<&Tagged>,
+    ) -> Result<Checked> {
         self.compare(ctx, told).await?;
         let notes: Vec<Note> = notes.into_values().collect();
         if self.keys.dealt && (!notes.is_empty() || !macs.is_empty()) {

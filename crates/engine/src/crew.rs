@@ -24,9 +24,10 @@ use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
 
 use crate::bell::{Bell, Child};
-use crate::costs::Costs;
+use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::Error;
+use crate::job_clock::JobSeconds;
 use crate::scheduler::Core;
 
 /// The future of a job. It running its result to the lane that waits for the job.
@@ -134,6 +135,7 @@ struct State {
     /// Frames for the links, in order.
     outgoing: Vec<(usize, Vec<u8>)>,
     sums: Option<Sums>,
+    seconds: JobSeconds,
     failure: Option<Failure>,
     /// The run is over: jobs are dropped.
     is_settling: bool,
@@ -286,10 +288,11 @@ impl Crew {
         }
     }
 
-    /// Returns the oldest job for the session's thread, if no other worker is about to take it.
+    /// Returns the oldest job for the session's thread, if there are more jobs than workers that are about to take one.
     pub fn take_job(&self) -> Option<Job> {
         let mut state = self.lock();
-        if state.workers.iter().any(Worker::is_idle) { None } else { state.jobs.pop_front() }
+        let free = state.workers.iter().filter(|worker| worker.jobs == 0).count();
+        if free < state.jobs.len() { state.jobs.pop_front() } else { None }
     }
 
     /// Running a frame to the session's thread, which sends it.
@@ -319,6 +322,16 @@ impl Crew {
             }
             none => *none = Some(Sums { costs, deepest }),
         }
+    }
+
+    /// Adds the seconds of a job that has ended.
+    pub fn add_seconds(&self, phase: Phase, step: Option<u32>, is_apart: bool, seconds: f64) {
+        self.lock().seconds.add(phase, step, is_apart, seconds);
+    }
+
+    /// Returns the seconds of the jobs that have ended since the last call.
+    pub fn take_seconds(&self) -> JobSeconds {
+        std::mem::take(&mut self.lock().seconds)
     }
 
     /// Returns the costs of the jobs that have ended since the last call.

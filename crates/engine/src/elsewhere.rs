@@ -11,12 +11,10 @@ use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
+use crate::job_clock::timed;
 use crate::lane::LaneId;
 use crate::scheduler::Core;
 use crate::stream::Chunks;
-
-/// A row of one chunk that has fewer elements stays where it is: handing it over would take longer.
-const FEW_ELEMENTS: usize = 1024;
 
 /// The state of a lane that another worker continues: all that its context has but for messages.
 struct LaneStart {
@@ -114,8 +112,10 @@ impl Ctx {
         crew.push(Box::new(move |core| {
             let ctx = start.at(core);
             let (core, depth) = (core.clone(), ctx.depth.clone());
+            let (phase, step) = (ctx.phase, ctx.step.as_ref().map(|step| step.id));
             Box::pin(async move {
-                let done = work(ctx, input).await;
+                let (done, seconds) = timed(work(ctx, input)).await;
+                core.note_seconds(phase, step, seconds);
                 // What the work sent is on its way, and its costs are counted, before anyone can end the run.
                 let flushed = core.hand_in();
                 place.fill(flushed.and(done).map(|done| (done, depth.get())));
@@ -126,9 +126,10 @@ impl Ctx {
         Ok(done)
     }
 
-    /// Runs `work` on every chunk as [`Ctx::stream_alike`] does, each chunk at whichever worker of the party is free.
-    /// `input` returns what the work of a chunk needs, for instance its part of each operand. It is called at this
-    /// worker when the chunk starts; `sink` is called at this worker, too, in order.
+    /// Runs `work` on every chunk as [`Ctx::stream_alike`] does, each chunk at whichever worker of the party is free. A
+    /// row of one chunk stays at this worker, since there is nothing beside it. `input` returns what the work of a chunk
+    /// needs, for instance its part of each operand. It is called at this worker when the chunk starts; `sink` is called
+    /// at this worker, too, in order.
     ///
     /// # Errors
     /// Those of [`Ctx::stream_alike`].
@@ -139,11 +140,10 @@ impl Ctx {
         work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        let stays = chunks.count() <= 1 && chunks.len < FEW_ELEMENTS;
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| match stays {
-            true => work(ctx, input(range)).await,
-            false => ctx.elsewhere(input(range), &work).await,
+        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
+            ..=1 => work(ctx, input(range)).await,
+            _ => ctx.elsewhere(input(range), &work).await,
         };
         self.stream_alike(chunks, chunk, sink).await
     }
@@ -162,7 +162,10 @@ impl Ctx {
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| ctx.elsewhere(input(range), &work).await;
+        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
+            ..=1 => work(ctx, input(range)).await,
+            _ => ctx.elsewhere(input(range), &work).await,
+        };
         self.stream_classes(chunks, class, chunk, sink).await
     }
 

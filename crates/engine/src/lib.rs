@@ -38,6 +38,7 @@ mod handshake;
 mod held;
 #[cfg(test)]
 mod hostile_tests;
+mod job_clock;
 mod lane;
 mod lane_table;
 mod linear;
@@ -78,6 +79,7 @@ pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting, Trace};
 pub use held::Held;
+pub use job_clock::JobSeconds;
 pub use lane::LaneId;
 pub use linear::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBits};
 pub use making_clock::Making;

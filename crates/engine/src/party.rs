@@ -13,6 +13,7 @@ use crate::crew::Crew;
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
 use crate::handshake::{Agreement, Greeting, Trace, agree};
+use crate::job_clock::JobSeconds;
 use crate::scheduler::{Core, driven};
 use crate::wire::{self, Abort, FrameType};
 
@@ -287,6 +288,11 @@ impl Run<'_> {
             return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
         }
         self.party.core.confirm().map_err(|error| self.fail(error))
+    }
+
+    /// Returns the seconds of jobs since the last call.
+    pub fn take_job_seconds(&self) -> JobSeconds {
+        self.party.core.crew().map(|crew| crew.take_seconds()).unwrap_or_default()
     }
 
     /// Ends the run. Returns its costs at this party.

@@ -300,6 +300,7 @@ impl Core {
         if let Some(crew) = self.crew() {
             crew.take_outgoing();
             crew.take_sums();
+            crew.take_seconds();
         }
         *self.failure.borrow_mut() = None;
     }
@@ -389,6 +390,13 @@ impl Core {
             crew.add_up(costs, [0, 1].map(|phase| self.deepest[phase].take()));
         }
         Ok(())
+    }
+
+    /// Notes the seconds that a job took at this worker.
+    pub fn note_seconds(&self, phase: Phase, step: Option<u32>, seconds: f64) {
+        if let Some(crew) = self.crew() {
+            crew.add_seconds(phase, step, self.links.is_none(), seconds);
+        }
     }
 
     /// Runs [`Core::drive`] for work that may run out of memory.

@@ -43,6 +43,10 @@ impl Aby {
                 Misuse::Other { what: "a circuit with another number of input wires than rows of labels" }.into()
             );
         }
+        if self.is_ahead() {
+            // The garbler does not run these online, so a stream would wait for its progress.
+            return self.run_ahead(ctx, program, inputs);
+        }
         let lanes = lanes(program, instances);
         if lanes.count() <= 1 {
             return self.run_in_lane(ctx, program, inputs).await;
@@ -62,7 +66,6 @@ impl Aby {
 
     async fn run_in_lane(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         match self.me {
-            _ if self.is_ahead() => self.run_ahead(ctx, program, inputs),
             GARBLER => self.garble_in_lane(ctx, program, inputs).await,
             _ => self.evaluate_in_lane(ctx, program, inputs).await,
         }

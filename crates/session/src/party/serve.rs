@@ -50,9 +50,8 @@ fn serve<B: Family>(serve: Serve) {
     let me = party.me();
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
-    let threads = threads::set_threads(workers)
-        .map_err(SessionError::Threads)
-        .and_then(|()| Ok(party.set_workers(workers)?));
+    let threads =
+        threads::set_threads(workers).map_err(SessionError::Threads).and_then(|()| Ok(party.set_workers(workers)?));
     let (backend, prices) =
         match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
             Ok(set_up) => set_up,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Making, Phase, Traffic};
+use quorate_engine::{JobSeconds, Making, Phase, Traffic};
 
 use crate::plan::Predicted;
 use crate::plan::lines::{Line, LineCosts};
@@ -81,6 +81,16 @@ impl RunStats {
         self.offline.own_seconds += making.own_seconds;
         self.online.seconds -= making.seconds;
         self.online.own_seconds -= making.own_seconds;
+    }
+}
+
+impl RunStats {
+    /// Adds the seconds of jobs that ran beside the party's own thread in each phase. Correlations that jobs make within
+    /// the online phase belong to the offline phase.
+    pub(crate) fn count_jobs(&mut self, [offline, online]: [&JobSeconds; 2]) {
+        let within = |phase: Phase| online.apart[phase as usize];
+        self.offline.own_seconds += offline.apart.iter().sum::<f64>() + within(Phase::Offline);
+        self.online.own_seconds += within(Phase::Online);
     }
 }
 

@@ -133,6 +133,7 @@ impl<B: Family> Worker<B> {
             };
             made = make_ahead(&mut run, &self.backend, demand, circuits).map_err(beside)?;
         }
+        let offline_jobs = run.take_job_seconds();
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
@@ -146,7 +147,9 @@ impl<B: Family> Worker<B> {
         );
         executor.ahead = made;
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
-        let (done, making) = run.phase(Phase::Online, online).map_err(beside)?;
+        let (mut done, making) = run.phase(Phase::Online, online).map_err(beside)?;
+        let online_jobs = run.take_job_seconds();
+        done.steps.add_jobs(&online_jobs.by_step);
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
         // From here on this party can finish the run, and confirms this. It keeps what was computed until the next
         // handshake decides whether the run counts.
@@ -160,6 +163,7 @@ impl<B: Family> Worker<B> {
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
         stats.count_offline(&making);
+        stats.count_jobs([&offline_jobs, &online_jobs]);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let needs = graph.may_forget().then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })

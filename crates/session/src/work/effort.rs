@@ -53,6 +53,13 @@ pub(crate) struct LocalCost {
 }
 
 impl Taken {
+    /// Adds the seconds that jobs took for steps, by step number.
+    pub fn add_jobs(&mut self, seconds: &BTreeMap<u32, f64>) {
+        for (id, seconds) in seconds {
+            self.talking.entry(*id).or_default().busy_seconds += seconds;
+        }
+    }
+
     /// Returns the entry of the local steps of a line.
     pub fn line(&mut self, line: &Source) -> &mut LocalCost {
         self.local.entry(line.clone()).or_default()
