@@ -175,6 +175,27 @@ def test_threads_change_no_result_and_no_cost(parties: int) -> None:
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [("aby", {"sharings": "Y"}), ("aby", {}), ("spdz2k", {}), ("pika", {}), ("pika", {"malicious": True})],
+)
+def test_threads_change_nothing_in_any_family(family: str, options: dict[str, Any]) -> None:
+    """With sharing Y, products are circuits that are garbled ahead, more of them than a stream has under way."""
+    rng = np.random.default_rng(7)
+    x, y = rng.integers(-(2**31), 2**31, (2, 400))
+    seen = []
+    for threads in (1, 2):
+        with qr.local(family, threads=threads, check=False, **options) as mpc:
+            a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+            got = mpc.reveal_all(a * b, a < b)
+            stats = mpc.stats()
+            assert stats.online.compute_seconds >= 0 and stats.offline.compute_seconds >= 0
+            seen.append((stats.offline.bytes_sent, stats.online.bytes_sent, stats.online.rounds))
+        np.testing.assert_array_equal(got[0], x * y)
+        np.testing.assert_array_equal(got[1], x < y)
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
     """More chunks run at a time if round trips are long, unless users set a limit or chunks are large."""

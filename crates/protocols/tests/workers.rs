@@ -109,8 +109,8 @@ fn hashed(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Returns the messages that both have, in order, each as often as both have it. The salts of commitments, and the
-/// challenges of transfers, are the only randomness that does not come from the parties' coins here.
+/// Returns the messages that both have, in order, each as often as both have it. The salts of commitments
+/// are the only randomness that does not come from the parties' coins here.
 fn common(one: &[Message], other: &[Message]) -> Vec<Message> {
     let (mut common, mut rest) = (vec![], other);
     for message in one {
