@@ -28,6 +28,8 @@ os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 
 # Tests are compiled without optimisation, what they test with it. A wrapper that the environment names stays.
 os.environ.setdefault("RUSTC_WRAPPER", str(ROOT / "tests" / "rustc_for_tests.sh"))
+# Their futures take more of a thread's stack than optimised ones.
+os.environ.setdefault("RUST_MIN_STACK", str(16 << 20))
 
 # Three at a time: most tests wait for a thread half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
