@@ -13,8 +13,8 @@
 //! up all earlier connections, so no byte arrives twice.
 //!
 //! A party is gone, so that its link fails, if its port refuses connections for a second or if another process has its
-//! certificate. The called party finds this out by connecting to the caller's address, without a word; it believes a
-//! refusal only if the address could be reached while the link was connected.
+//! certificate; a reply that the session is not open counts as a refused connection. The called party finds this out by
+//! calling the caller's address; it believes either only if the address could be reached while the link was connected.
 
 use std::io::ErrorKind;
 use std::net::{Shutdown, TcpStream};
@@ -213,6 +213,9 @@ impl Resumer {
         let Some((claim, bytes)) = self.claim(peer, &connection) else { return Ok(End::Over) };
         talk.say_bytes(&[&self.hello(peer, Verdict::Welcome).encode()[..], &bytes].concat())?;
         let theirs = talk.hear()?;
+        if theirs.session != session {
+            return Ok(End::Again); // somebody led this connection to another session, which knows nothing of the link
+        }
         match theirs.verdict {
             Verdict::NoLink => return Ok(End::Gone),
             Verdict::Welcome if theirs.purpose == Purpose::Resume => {}
@@ -258,9 +261,9 @@ impl Resumer {
             let reached = self.reached[peer].load(Ordering::Relaxed);
             let refused = match self.is_open_at(peer) {
                 Ok(is_open) => !is_open,
-                Err(attempt) => is_refusal(attempt) && reached,
+                Err(attempt) => is_refusal(attempt),
             };
-            if refusals.note(refused, Instant::now()) {
+            if refusals.note(refused && reached, Instant::now()) {
                 return self.end_since(peer, since);
             }
         }
