@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+
+use super::per_process::PerProcess;
 
 /// The number of a socket in its process; `None` on systems without forks.
 pub(crate) trait Numbered {
@@ -24,12 +26,14 @@ impl<T> Numbered for T {
     }
 }
 
-static NUMBERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static NUMBERS: PerProcess<BTreeSet<i32>> = PerProcess::new(BTreeSet::new());
 
-/// Returns the numbers of the sockets that a fork has inherited, for it to close. None if another thread was changing
-/// them at the time of the fork.
+/// Takes the numbers of the sockets that a fork has inherited, for it to close once: later its own files have these
+/// numbers. None if another thread was changing them at the time of the fork.
 pub fn inherited_sockets() -> Vec<i32> {
-    NUMBERS.try_lock().map(|numbers| numbers.iter().copied().collect()).unwrap_or_default()
+    let taken =
+        NUMBERS.inherited().filter_map(|numbers| numbers.try_lock().ok().map(|mut them| std::mem::take(&mut *them)));
+    taken.flatten().collect()
 }
 
 /// A socket that forks of this process close.
@@ -44,7 +48,7 @@ struct Listed(Option<i32>);
 impl<T: Numbered> Held<T> {
     pub(crate) fn new(socket: T) -> Held<T> {
         let number = socket.number();
-        NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).extend(number);
+        NUMBERS.here().lock().unwrap_or_else(PoisonError::into_inner).extend(number);
         Held { _listed: Listed(number), socket }
     }
 }
@@ -52,7 +56,7 @@ impl<T: Numbered> Held<T> {
 impl Drop for Listed {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+            NUMBERS.here().lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         }
     }
 }
@@ -86,7 +90,7 @@ mod tests {
     #[test]
     fn a_socket_is_listed_while_it_is_open() {
         let number = 2_000_000_000;
-        let is_listed = || NUMBERS.lock().unwrap().contains(&number);
+        let is_listed = || NUMBERS.here().lock().unwrap().contains(&number);
         let held = Held::new(Number(number));
         assert!(is_listed());
         drop(held);
