@@ -130,7 +130,13 @@ class Session(ArrayMethods, Files, Announcing):
         the `with` does nothing.
         """
         self._object_cache.clear()
-        self._native.close(gave_up)
+        try:
+            self._native.close(gave_up)
+        finally:
+            if not self._native.is_forked():
+                self._forget()
+
+    def _forget(self) -> None:
         _names.free(self)
         if self._watches:
             self._watches = False
@@ -591,8 +597,8 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
         PeerTimeout: a party did not connect in time, or has not opened this session.
     """
     chosen = Options.of(options, ("path", "session"), local=False)
-    name = _names.chosen(session)
-    opened = Session(connected(path, chosen.parts, name), options=chosen)
-    opened._watches = True
-    name.bind(opened)
+    with _names.chosen(session) as name:
+        opened = Session(connected(path, chosen.parts, name), options=chosen)
+        opened._watches = True
+        name.bind(opened)
     return opened
