@@ -438,6 +438,9 @@ fn is_open(stream: &TcpStream) -> bool {
 }
 
 #[cfg(test)]
+mod misled;
+
+#[cfg(test)]
 mod tests {
     use std::net::TcpListener;
 

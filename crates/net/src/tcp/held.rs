@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use super::per_process::PerProcess;
 
@@ -31,9 +31,12 @@ static NUMBERS: PerProcess<BTreeSet<i32>> = PerProcess::new(BTreeSet::new());
 /// Takes the numbers of the sockets that a fork has inherited, for it to close once: later its own files have these
 /// numbers. None if another thread was changing them at the time of the fork.
 pub fn inherited_sockets() -> Vec<i32> {
-    let taken =
-        NUMBERS.inherited().filter_map(|numbers| numbers.try_lock().ok().map(|mut them| std::mem::take(&mut *them)));
-    taken.flatten().collect()
+    take(NUMBERS.inherited())
+}
+
+fn take<'a>(lists: impl Iterator<Item = &'a Mutex<BTreeSet<i32>>>) -> Vec<i32> {
+    let unlocked = lists.filter_map(|numbers| numbers.try_lock().ok());
+    unlocked.flat_map(|mut numbers| std::mem::take(&mut *numbers)).collect()
 }
 
 /// A socket that forks of this process close.
@@ -95,5 +98,16 @@ mod tests {
         assert!(is_listed());
         drop(held);
         assert!(!is_listed());
+    }
+
+    /// Later, files of the fork have these numbers: a fork of the fork must not close them.
+    #[test]
+    fn inherited_sockets_are_closed_once() {
+        let lists = [Mutex::new(BTreeSet::from([5, 7])), Mutex::new(BTreeSet::from([9])), Mutex::default()];
+        let held_at_the_fork = lists[1].lock().unwrap();
+        assert_eq!(take(lists.iter()), [5, 7]);
+        assert!(take(lists.iter()).is_empty());
+        drop(held_at_the_fork);
+        assert_eq!(take(lists.iter()), [9]);
     }
 }

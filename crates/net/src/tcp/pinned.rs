@@ -293,6 +293,13 @@ pub(crate) mod tests {
         }
     }
 
+    #[test]
+    fn each_answer_to_a_challenge_is_another_one() {
+        let (parties, _) = loaded("answers");
+        let answer = || parties[1].knock(&[5; 32], 0, Intention::Connect, [9; 16]).unwrap().answer;
+        assert_ne!(answer(), answer());
+    }
+
     /// Takes in the bytes from the other end, and adds this end's answers to `answer`.
     fn take(channel: &mut Channel, bytes: &mut Vec<u8>, answer: &mut Vec<u8>) -> Result<bool, TlsError> {
         channel.room()[..bytes.len()].copy_from_slice(bytes);

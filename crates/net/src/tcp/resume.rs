@@ -213,9 +213,6 @@ impl Resumer {
         let Some((claim, bytes)) = self.claim(peer, &connection) else { return Ok(End::Over) };
         talk.say_bytes(&[&self.hello(peer, Verdict::Welcome).encode()[..], &bytes].concat())?;
         let theirs = talk.hear()?;
-        if theirs.session != session {
-            return Ok(End::Again); // somebody led this connection to another session, which knows nothing of the link
-        }
         match theirs.verdict {
             Verdict::NoLink => return Ok(End::Gone),
             Verdict::Welcome if theirs.purpose == Purpose::Resume => {}
@@ -259,11 +256,8 @@ impl Resumer {
                 refusals = Refusals::default(); // the link was continued in between
             }
             let reached = self.reached[peer].load(Ordering::Relaxed);
-            let refused = match self.is_open_at(peer) {
-                Ok(is_open) => !is_open,
-                Err(attempt) => is_refusal(attempt),
-            };
-            if refusals.note(refused && reached, Instant::now()) {
+            let refused = is_sign_of_end(reached, self.is_open_at(peer));
+            if refusals.note(refused, Instant::now()) {
                 return self.end_since(peer, since);
             }
         }
@@ -429,6 +423,12 @@ impl Resumer {
             thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
         }
     }
+}
+
+/// Returns whether a party's address says that its process is gone: only if it was `reached` while there was a link.
+/// Otherwise something else may answer there.
+fn is_sign_of_end(reached: bool, is_open: Result<bool, Attempt>) -> bool {
+    reached && is_open.map_or_else(is_refusal, |is_open| !is_open)
 }
 
 fn is_refusal(attempt: Attempt) -> bool {
