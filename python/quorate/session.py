@@ -16,10 +16,10 @@ from quorate import _quorate, _source
 from quorate._clear._shadow import Shadow
 from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._session import _names, _signals
+from quorate._session import _names
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import ArrayMethods
-from quorate._session._connecting import connected
+from quorate._session._connecting import closed, connected
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
@@ -134,13 +134,7 @@ class Session(ArrayMethods, Files, Announcing):
             self._native.close(gave_up)
         finally:
             if not self._native.is_forked():
-                self._forget()
-
-    def _forget(self) -> None:
-        _names.free(self)
-        if self._watches:
-            self._watches = False
-            _signals.unwatch()
+                self._watches = closed(self, self._watches)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
 

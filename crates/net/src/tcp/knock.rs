@@ -14,9 +14,9 @@
 //! MAC identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties
 //! send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their
 //! own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so
-//! that TLS tells both sides why they do not meet. The same key authenticates the reply to this one answer, whose random
-//! bytes are new: those who have no certificates cannot make a session look closed, also not by repeating a challenge
-//! and the reply that followed it.
+//! that TLS tells both sides why they do not meet. The same key authenticates the reply to this one answer, whose
+//! random bytes are new: those who have no certificates cannot make a session look closed, also not by repeating a
+//! challenge and the reply that followed it.
 
 use rustls::pki_types::CertificateDer;
 
