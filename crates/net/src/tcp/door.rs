@@ -171,13 +171,10 @@ impl Ticket {
             Some(port) => Arc::clone(port),
             None => {
                 let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
-                    Some(Err(spot)) => match self.join(&spot) {
-                        Ok(membership) => {
-                            *place = Place::There(Arc::new(membership));
-                            return Ok(None);
-                        }
-                        Err(hindrance) => return Ok(Some(hindrance)),
-                    },
+                    Some(Err(spot)) => {
+                        drop((place, ports)); // no other session waits for an owner that is slow to answer
+                        return Ok(self.join(&spot));
+                    }
                     Some(Ok(ownership)) => Some(ownership),
                     None => None,
                 };
@@ -204,13 +201,19 @@ impl Ticket {
         }
     }
 
-    fn join(&self, spot: &Spot) -> Result<Membership, Hindrance> {
+    /// Joins the owner of the port, in another process.
+    fn join(&self, spot: &Spot) -> Option<Hindrance> {
         let (fingerprint, session) = (self.identity.fingerprint, self.session);
-        match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
-            Reception::Welcome(membership) => Ok(membership),
-            Reception::Taken { process, leaving } => Err(Hindrance::Taken { process, leaving }),
-            Reception::Refused | Reception::Nobody => Err(Hindrance::PortInUse),
+        let membership = match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
+            Reception::Welcome(membership) => membership,
+            Reception::Taken { process, leaving } => return Some(Hindrance::Taken { process, leaving }),
+            Reception::Refused | Reception::Nobody => return Some(Hindrance::PortInUse),
+        };
+        match &mut *lock(&self.place) {
+            Place::Closed => membership.end(),
+            place => *place = Place::There(Arc::new(membership)),
         }
+        None
     }
 
     /// Passes on the callers that the owner of the port hands over; opens the door again when the owner is gone, at

@@ -10,9 +10,14 @@ use std::time::Instant;
 use proptest::prelude::*;
 use rustls::pki_types::CertificateDer;
 
+use super::super::door::Door;
+use super::super::keys::tests::scratch;
 use super::super::knock::AnswerKeys;
+use super::super::pinned::Pinned;
 use super::super::port::{Identity, Obstacle, Port, Way};
+use super::super::{PartyConfig, TcpConfig, keygen};
 use super::*;
+use crate::NetError;
 
 /// Returns the way to a session of this process that takes no callers.
 fn here() -> Way {
@@ -147,6 +152,36 @@ fn whatever_arrives_at_the_socket_sessions_join() {
     assert!(matches!(spot.join(&request(1, 6)), Reception::Nobody));
     let late = port.enter([6; ID_BYTES], 7, || panic!("welcome at a port that is closed"));
     assert_eq!(late, Err(Obstacle::Closed));
+}
+
+#[test]
+fn no_session_waits_for_the_owner_of_another_port() {
+    let dir = scratch("slow-owner");
+    let party = |i: usize| {
+        keygen(&dir, i).unwrap();
+        PartyConfig { address: "127.0.0.1:0".into(), certificate: dir.join(format!("party{i}.crt")) }
+    };
+    let parties: Vec<PartyConfig> = (0..2).map(party).collect();
+    let pinned = Pinned::load(0, &parties, &dir.join("party0.key")).unwrap();
+    let config = |address: &str| {
+        let mut config = TcpConfig::new(0, parties.clone(), dir.join("party0.key"));
+        config.parties[0].address = address.into();
+        config
+    };
+    // An address that nobody can own, at which an owner listens that says nothing.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let Some(Spot { lock, socket }) = Spot::of(&free) else { return };
+    create_dir_all(&lock).unwrap();
+    let silent = UnixListener::bind(&socket).unwrap();
+    let deadline = Instant::now() + ANSWERS * 5;
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| Door::open(&config(&free), &pinned, None, deadline).map(drop));
+        let (_held, start) = (silent.accept().unwrap(), Instant::now());
+        drop(Door::open(&config("127.0.0.1:0"), &pinned, None, deadline).unwrap());
+        assert!(start.elapsed() < ANSWERS * 3 / 4, "{:?}", start.elapsed());
+        assert!(matches!(waits.join().unwrap(), Err(NetError::PortInUse { .. })));
+    });
+    let _ = (std::fs::remove_dir(&lock), remove_file(&socket), remove_dir_all(&dir));
 }
 
 /// Returns an owner's end and a member's end of a membership at a socket that listens.
