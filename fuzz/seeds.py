@@ -76,7 +76,7 @@ def wire() -> Iterator[tuple[str, list[bytes]]]:
     stream += le(2**32 - 3, 4) + le(7, 8) + le(2**32 - 4, 4)
     yield "net_frames", [b"\0" + stream, b"\x05" + stream, b"\xff" + stream + le(2**31, 4)]
     challenge = bytes(range(32))
-    answers = [b"QUORATE?" + le(number, 4) + challenge + bytes(32) for number in (1, 9)]
+    answers = [b"QUORATE?" + le(number, 4) + bytes(1 + 16 + 16) + challenge + bytes(32) for number in (1, 9)]
     yield "net_answer", [challenge + answers[0], challenge + answers[1] + client_hello()[:9], challenge + b"GET"]
     yield "net_first_message", [client_hello(), b"\x16\x03\x01\x00\x02ab", b"GET / HTTP/1.1\r\n"]
     yield "net_tls", [b"\0\xff" + client_hello(), b"\0\0" + client_hello(), b"\1\xff\x15\x03\x03\x00\x02\x02\x28"]

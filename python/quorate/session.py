@@ -16,10 +16,10 @@ from quorate import _quorate, _source
 from quorate._clear._shadow import Shadow
 from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._session import _names, _signals
+from quorate._session import _names
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import ArrayMethods
-from quorate._session._connecting import connected
+from quorate._session._connecting import closed, connected
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
@@ -130,11 +130,11 @@ class Session(ArrayMethods, Files, Announcing):
         the `with` does nothing.
         """
         self._object_cache.clear()
-        self._native.close(gave_up)
-        _names.free(self)
-        if self._watches:
-            self._watches = False
-            _signals.unwatch()
+        try:
+            self._native.close(gave_up)
+        finally:
+            if not self._native.is_forked():
+                self._watches = closed(self, self._watches)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
 
@@ -591,8 +591,8 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
         PeerTimeout: a party did not connect in time, or has not opened this session.
     """
     chosen = Options.of(options, ("path", "session"), local=False)
-    name = _names.chosen(session)
-    opened = Session(connected(path, chosen.parts, name), options=chosen)
-    opened._watches = True
-    name.bind(opened)
+    with _names.chosen(session) as name:
+        opened = Session(connected(path, chosen.parts, name), options=chosen)
+        opened._watches = True
+        name.bind(opened)
     return opened

@@ -6,11 +6,11 @@ import os
 from typing import Any
 
 from quorate import _quorate
-from quorate._session import _forks, _signals
+from quorate._session import _forks, _names, _signals
 from quorate._session._constraints import constraints, count_opened
 from quorate._session._names import Chosen
 
-__all__ = ["connected"]
+__all__ = ["closed", "connected"]
 
 
 def connected(path: str | os.PathLike[str], options: dict[str, Any], name: Chosen) -> _quorate.Session:
@@ -24,3 +24,11 @@ def connected(path: str | os.PathLike[str], options: dict[str, Any], name: Chose
         raise
     count_opened()
     return native
+
+
+def closed(session: Any, watches: bool) -> bool:
+    """Notes that a session is closed, and that it does not watch for SIGTERM any more."""
+    _names.free(session)
+    if watches:
+        _signals.unwatch()
+    return False

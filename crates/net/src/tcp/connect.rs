@@ -30,8 +30,6 @@ pub(crate) const REDIAL: [Duration; 2] = [Duration::from_millis(50), Duration::f
 const LOOK_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// The first and the longest pause between two questions to the parties that have not called.
 const ASK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
-/// The difference between parties whose connection was led to another session than the caller named.
-const OTHER_SESSION: &str = "the names of the sessions";
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
 
@@ -262,6 +260,12 @@ impl Meeting<'_> {
         let certified = certified(self.pinned, talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
+        if theirs.version == VERSION && theirs.session != self.config.session.id() {
+            // Somebody changed what the caller said before TLS: it calls again.
+            talk.say(&self.hello(theirs.from, Verdict::OtherSession))?;
+            talk.hang_up();
+            return Err(Broken::Stranger);
+        }
         if theirs.version == VERSION && theirs.purpose == Purpose::Resume {
             // The caller had a link to an earlier process of this party.
             talk.say(&self.hello(theirs.from, Verdict::NoLink))?;
@@ -306,9 +310,6 @@ impl Meeting<'_> {
         }
         if peer != theirs.from {
             return other(Verdict::OtherNumbers, "its certificate belongs to another number");
-        }
-        if theirs.session != self.config.session.id() {
-            return other(Verdict::OtherSession, OTHER_SESSION);
         }
         if theirs.to != me || theirs.from < me || theirs.from >= parties {
             return other(Verdict::OtherNumbers, "it takes this party for another one");
@@ -375,6 +376,9 @@ impl Meeting<'_> {
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
         let place = Place::at(&self.config.parties[peer].address);
+        if theirs.version == VERSION && theirs.session != session {
+            return Err(Broken::Stranger); // somebody changed what this party said before TLS
+        }
         if theirs.verdict != Verdict::Welcome {
             return Ok(Err(self.rejection(peer, place, &theirs)));
         }
@@ -402,8 +406,7 @@ impl Meeting<'_> {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
             Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
             Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
-            Verdict::OtherSession => NetError::Misconfigured { peer, place, what: OTHER_SESSION },
-            Verdict::OtherNumbers | Verdict::NoLink | Verdict::Welcome => {
+            Verdict::OtherNumbers | Verdict::OtherSession | Verdict::NoLink | Verdict::Welcome => {
                 NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
             }
         }
@@ -435,6 +438,9 @@ fn is_open(stream: &TcpStream) -> bool {
 }
 
 #[cfg(test)]
+mod misled;
+
+#[cfg(test)]
 mod tests {
     use std::net::TcpListener;
 
@@ -444,9 +450,9 @@ mod tests {
     use super::super::{PartyConfig, keygen};
     use super::*;
 
-    /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version
-    /// and this session.
-    fn hello_of(name: &str, version: u32, session: SessionId) -> (Hello, Result<(), NetError>) {
+    /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version,
+    /// and the hello of its first connection this session. Further ones name the right session.
+    fn hello_of(name: &str, version: u32, purpose: Purpose, session: SessionId) -> (Hello, Result<(), NetError>) {
         let dir = scratch(&format!("hello-{name}"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -464,37 +470,45 @@ mod tests {
         thread::scope(|scope| {
             let meet = || connect_all(&config(0), &mut callers, &answering, [1; 16], &door.guests, deadline).map(drop);
             let called = scope.spawn(meet);
-            let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
             let open = SessionName::default().id();
-            let mut talk = Talk::call(stream, &caller, 0, open, deadline, &never).unwrap();
-            let (from, to, nonce) = (1, 0, [2; 16]);
-            let purpose = Purpose::First;
-            let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce, session };
-            talk.say(&hello).unwrap();
-            let answer = talk.hear().unwrap();
-            let _ = talk.say(&hello); // a refused party need not listen any more
-            (answer, called.join().unwrap())
+            let meet = |purpose, session| {
+                let stream = TcpStream::connect(address).unwrap();
+                let mut talk = Talk::call(stream, &caller, 0, open, deadline, &never).unwrap();
+                let (from, to, nonce) = (1, 0, [2; 16]);
+                let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce, session };
+                talk.say(&hello).unwrap();
+                let answer = talk.hear().unwrap();
+                let _ = talk.say(&hello); // a refused party need not listen any more
+                (answer, talk)
+            };
+            let (answer, talk) = meet(purpose, session);
+            let next = (session != open).then(|| meet(Purpose::First, open));
+            let met = called.join().unwrap();
+            drop((talk, next));
+            (answer, met)
         })
     }
 
-    /// The words before TLS lead a caller to a session; inside TLS, both sides compare what they mean.
+    /// The words before TLS lead a caller to a session, and somebody may change them; inside TLS, both sides compare
+    /// what they mean. Neither session ends.
     #[test]
-    fn a_caller_of_another_session_is_told_so_and_named() {
+    fn a_caller_of_another_session_is_told_so_and_calls_again() {
         let other = SessionName::new("other").unwrap().id();
-        let (answer, met) = hello_of("session", VERSION, other);
-        assert_eq!((answer.verdict, answer.session), (Verdict::OtherSession, SessionName::default().id()));
-        let named = |error: &NetError| matches!(error, NetError::Misconfigured { peer: 1, what: OTHER_SESSION, .. });
-        assert!(met.as_ref().is_err_and(named), "{met:?}");
+        for (name, purpose) in [("connects", Purpose::First), ("resumes", Purpose::Resume)] {
+            let (answer, met) = hello_of(name, VERSION, purpose, other);
+            assert_eq!((answer.verdict, answer.session), (Verdict::OtherSession, SessionName::default().id()));
+            assert!(met.is_ok(), "{met:?}");
+        }
     }
 
     #[test]
     fn a_caller_of_another_version_is_told_so_and_named() {
         let session = SessionName::default().id();
-        let (answer, met) = hello_of("right", VERSION, session);
+        let (answer, met) = hello_of("right", VERSION, Purpose::First, session);
         assert!(answer.verdict == Verdict::Welcome && met.is_ok(), "{met:?}");
         for theirs in [VERSION - 1, VERSION + 1] {
-            let (answer, met) = hello_of(&format!("version-{theirs}"), theirs, session);
+            let (answer, met) = hello_of(&format!("version-{theirs}"), theirs, Purpose::First, session);
             assert_eq!((answer.version, answer.verdict), (VERSION, Verdict::OtherVersion));
             let named = |error: &NetError| {
                 use NetError::VersionMismatch;

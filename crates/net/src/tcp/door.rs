@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::callers::{Caller, Guests};
 use super::neighbours::{Membership, Reception, Request, Spot};
+use super::per_process::PerProcess;
 use super::pinned::Pinned;
 use super::port::{Identity, Obstacle, Port, Way};
 use super::session::SessionId;
@@ -27,8 +28,9 @@ const SETTLES: Duration = Duration::from_secs(1);
 /// The interval at which opening is tried again.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// The ports of this process, by the addresses in configurations. It is locked while a door is opened or closed.
-static PORTS: Mutex<BTreeMap<String, Arc<Port>>> = Mutex::new(BTreeMap::new());
+/// The ports of this process, by the addresses in configurations. They are locked while a door is opened or closed.
+/// Those of a fork's parent stay with the parent: in the fork nobody accepts, and their sockets are closed.
+static PORTS: PerProcess<BTreeMap<String, Arc<Port>>> = PerProcess::new(BTreeMap::new());
 
 /// A door. Dropping it closes it.
 pub(crate) struct Door {
@@ -110,9 +112,10 @@ impl Door {
         }
         let door = Door { ticket, guests };
         if let Place::There(membership) = &*lock(&door.ticket.place) {
-            let (ticket, membership) = (Arc::clone(&door.ticket), Arc::clone(membership));
+            let (ticket, membership, config) = (Arc::clone(&door.ticket), Arc::clone(membership), config.clone());
             let thread = thread::Builder::new().name("quorate-door".into());
-            let thread = thread.spawn(move || ticket.follow(membership, &sender));
+            let bind = move || names::bind(&config, &address, &resolved);
+            let thread = thread.spawn(move || ticket.follow(membership, &sender, &bind));
             thread.map_err(|error| io_error("starting a thread", error))?;
         }
         Ok((door, callers))
@@ -131,7 +134,7 @@ impl Door {
 impl Drop for Door {
     /// Closes the door. The last door of a process closes its port, or leaves it to another process.
     fn drop(&mut self) {
-        let mut ports = lock(&PORTS);
+        let mut ports = lock(PORTS.here());
         let place = std::mem::replace(&mut *lock(&self.ticket.place), Place::Closed);
         match place {
             Place::Here(port, number) => {
@@ -155,15 +158,12 @@ impl Ticket {
         shares: bool,
         again: bool,
     ) -> Result<Option<Hindrance>, NetError> {
-        let mut ports = lock(&PORTS);
+        let mut ports = lock(PORTS.here());
         let mut place = lock(&self.place);
         if matches!(*place, Place::Closed) {
             return Ok(None);
         }
-        if ports.values().any(|port| port.process != std::process::id()) {
-            // A fork has a copy of its parent's ports, where nobody accepts, and whose sockets it has closed already.
-            std::mem::forget(std::mem::take(&mut *ports));
-        }
+        let way = || Way::Here { callers: sender.clone(), guests: Arc::clone(&self.guests) };
         let port = match ports.get(&self.identity.address).filter(|_| shares) {
             Some(port) if port.identity.fingerprint != self.identity.fingerprint => {
                 return Ok(Some(Hindrance::PortInUse));
@@ -171,13 +171,10 @@ impl Ticket {
             Some(port) => Arc::clone(port),
             None => {
                 let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
-                    Some(Err(spot)) => match self.join(&spot) {
-                        Ok(membership) => {
-                            *place = Place::There(Arc::new(membership));
-                            return Ok(None);
-                        }
-                        Err(hindrance) => return Ok(Some(hindrance)),
-                    },
+                    Some(Err(spot)) => {
+                        drop((place, ports)); // no other session waits for an owner that is slow to answer
+                        return Ok(self.join(&spot));
+                    }
                     Some(Ok(ownership)) => Some(ownership),
                     None => None,
                 };
@@ -185,15 +182,16 @@ impl Ticket {
                     Err(NetError::PortInUse { .. }) => return Ok(Some(Hindrance::PortInUse)),
                     bound => bound?,
                 };
-                let port = Port::open(Arc::clone(&self.identity), listener, owned, again)?;
+                let first = (self.session, way());
+                let (port, number) = Port::open(Arc::clone(&self.identity), listener, owned, again, first)?;
                 if shares {
                     ports.insert(self.identity.address.clone(), Arc::clone(&port));
                 }
-                port
+                *place = Place::Here(port, number);
+                return Ok(None);
             }
         };
-        let way = || Some(Way::Here { callers: sender.clone(), guests: Arc::clone(&self.guests) });
-        match port.enter(self.session, std::process::id(), way) {
+        match port.enter(self.session, std::process::id(), || Some(way())) {
             Ok(number) => {
                 *place = Place::Here(port, number);
                 Ok(None)
@@ -203,17 +201,29 @@ impl Ticket {
         }
     }
 
-    fn join(&self, spot: &Spot) -> Result<Membership, Hindrance> {
+    /// Joins the owner of the port, in another process.
+    fn join(&self, spot: &Spot) -> Option<Hindrance> {
         let (fingerprint, session) = (self.identity.fingerprint, self.session);
-        match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
-            Reception::Welcome(membership) => Ok(membership),
-            Reception::Taken { process, leaving } => Err(Hindrance::Taken { process, leaving }),
-            Reception::Refused | Reception::Nobody => Err(Hindrance::PortInUse),
+        let membership = match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
+            Reception::Welcome(membership) => membership,
+            Reception::Taken { process, leaving } => return Some(Hindrance::Taken { process, leaving }),
+            Reception::Refused | Reception::Nobody => return Some(Hindrance::PortInUse),
+        };
+        match &mut *lock(&self.place) {
+            Place::Closed => membership.end(),
+            place => *place = Place::There(Arc::new(membership)),
         }
+        None
     }
 
-    /// Passes on the callers that the owner of the port hands over; opens the door again when the owner is gone.
-    fn follow(&self, mut membership: Arc<Membership>, sender: &SyncSender<Caller>) {
+    /// Passes on the callers that the owner of the port hands over; opens the door again when the owner is gone, at
+    /// the socket that the owner gave, or at a new one of `anew` if that one was closed.
+    fn follow(
+        &self,
+        mut membership: Arc<Membership>,
+        sender: &SyncSender<Caller>,
+        anew: &dyn Fn() -> Result<TcpListener, NetError>,
+    ) {
         loop {
             while let Some(caller) = membership.next() {
                 // A session that does not take its callers loses them: they call again.
@@ -221,8 +231,7 @@ impl Ticket {
             }
             membership.end();
             loop {
-                let failed = |error| io_error("listening for peers", error);
-                let mut bind = || membership.listener.try_clone().map_err(failed);
+                let mut bind = || membership.listening().map_or_else(anew, Ok);
                 if matches!(self.enter(sender, &mut bind, true, true), Ok(None)) {
                     break;
                 }

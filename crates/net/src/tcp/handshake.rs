@@ -246,7 +246,7 @@ fn knock(
 ) -> Result<Knock, Broken> {
     set_up(stream)?;
     let challenge = read_challenge(&read_all::<CHALLENGE_BYTES>(stream, deadline, stop)?).ok_or(Broken::Stranger)?;
-    let knock = pinned.knock(&challenge, peer, intention, session);
+    let knock = pinned.knock(&challenge, peer, intention, session)?;
     stream.write_all(&knock.answer).map_err(|_| Broken::Closed)?;
     Ok(knock)
 }

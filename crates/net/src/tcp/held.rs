@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
+use super::per_process::PerProcess;
+
 /// The number of a socket in its process; `None` on systems without forks.
 pub(crate) trait Numbered {
     fn number(&self) -> Option<i32>;
@@ -24,12 +26,17 @@ impl<T> Numbered for T {
     }
 }
 
-static NUMBERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static NUMBERS: PerProcess<BTreeSet<i32>> = PerProcess::new(BTreeSet::new());
 
-/// Returns the numbers of the sockets that a fork has inherited, for it to close. None if another thread was changing
-/// them at the time of the fork.
+/// Takes the numbers of the sockets that a fork has inherited, for it to close once: later its own files have these
+/// numbers. None if another thread was changing them at the time of the fork.
 pub fn inherited_sockets() -> Vec<i32> {
-    NUMBERS.try_lock().map(|numbers| numbers.iter().copied().collect()).unwrap_or_default()
+    take(NUMBERS.inherited())
+}
+
+fn take<'a>(lists: impl Iterator<Item = &'a Mutex<BTreeSet<i32>>>) -> Vec<i32> {
+    let unlocked = lists.filter_map(|numbers| numbers.try_lock().ok());
+    unlocked.flat_map(|mut numbers| std::mem::take(&mut *numbers)).collect()
 }
 
 /// A socket that forks of this process close.
@@ -44,7 +51,7 @@ struct Listed(Option<i32>);
 impl<T: Numbered> Held<T> {
     pub(crate) fn new(socket: T) -> Held<T> {
         let number = socket.number();
-        NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).extend(number);
+        NUMBERS.here().lock().unwrap_or_else(PoisonError::into_inner).extend(number);
         Held { _listed: Listed(number), socket }
     }
 }
@@ -52,7 +59,7 @@ impl<T: Numbered> Held<T> {
 impl Drop for Listed {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+            NUMBERS.here().lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         }
     }
 }
@@ -86,10 +93,21 @@ mod tests {
     #[test]
     fn a_socket_is_listed_while_it_is_open() {
         let number = 2_000_000_000;
-        let is_listed = || NUMBERS.lock().unwrap().contains(&number);
+        let is_listed = || NUMBERS.here().lock().unwrap().contains(&number);
         let held = Held::new(Number(number));
         assert!(is_listed());
         drop(held);
         assert!(!is_listed());
+    }
+
+    /// Later, files of the fork have these numbers: a fork of the fork must not close them.
+    #[test]
+    fn inherited_sockets_are_closed_once() {
+        let lists = [Mutex::new(BTreeSet::from([5, 7])), Mutex::new(BTreeSet::from([9])), Mutex::default()];
+        let held_at_the_fork = lists[1].lock().unwrap();
+        assert_eq!(take(lists.iter()), [5, 7]);
+        assert!(take(lists.iter()).is_empty());
+        drop(held_at_the_fork);
+        assert_eq!(take(lists.iter()), [9]);
     }
 }

@@ -1,5 +1,6 @@
-//! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, the
-//! session that it means, the challenge, and a MAC of these. The called party replies whether that session is open.
+//! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, what
+//! it wants, the session that it means, random bytes of its own, the challenge, and a MAC of these. The called party
+//! replies whether that session is open.
 //!
 //! ```text
 //!   caller                            called
@@ -13,8 +14,9 @@
 //! MAC identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties
 //! send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their
 //! own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so
-//! that TLS tells both sides why they do not meet. The same key authenticates the reply, so that those who have no
-//! certificates cannot make a session look closed.
+//! that TLS tells both sides why they do not meet. The same key authenticates the reply to this one answer, whose
+//! random bytes are new: those who have no certificates cannot make a session look closed, also not by repeating a
+//! challenge and the reply that followed it.
 
 use rustls::pki_types::CertificateDer;
 
@@ -30,8 +32,10 @@ pub(crate) const REPLY_BYTES: usize = MAGIC.len() + 1 + blake3::OUT_LEN;
 const MAGIC: [u8; 8] = *b"QUORATE?";
 const RANDOM_BYTES: usize = 32;
 const NUMBER_BYTES: usize = 4;
-/// The caller's number, its intention, and the session.
-const SAID_BYTES: usize = NUMBER_BYTES + 1 + ID_BYTES;
+/// Random bytes of a caller, which make its answer another one each time.
+pub(crate) const FRESH_BYTES: usize = 16;
+/// The caller's number, its intention, the session, and its random bytes.
+const SAID_BYTES: usize = NUMBER_BYTES + 1 + ID_BYTES + FRESH_BYTES;
 /// The context of the keys, in the form that BLAKE3 asks for.
 const CONTEXT: &str = "quorate-net 2026-11-29 answers to challenges before TLS";
 
@@ -71,6 +75,8 @@ pub(crate) struct Said {
     /// Whether the MAC is right: the caller has the certificates of this party and of the party that it says it is.
     pub(crate) is_right: bool,
     caller: usize,
+    /// All of this as it arrived, with the caller's random bytes.
+    bytes: [u8; SAID_BYTES],
 }
 
 /// What has arrived of an answer.
@@ -107,16 +113,17 @@ impl AnswerKeys {
         }
         let (number, rest) = said.split_at(NUMBER_BYTES);
         let caller = u32::from_le_bytes(number.try_into().ok()?) as usize;
-        let (intention, session) = rest.split_at(1);
+        let (intention, rest) = rest.split_first()?;
         let intention = match intention {
-            [0] => Intention::Connect,
-            [1] => Intention::Ask,
+            0 => Intention::Connect,
+            1 => Intention::Ask,
             _ => return None,
         };
+        let session = *rest.first_chunk()?;
         let expected = self.keys.get(caller).map(|key| answer_mac(key, said, challenge));
         // The comparison of hashes takes the same time wherever they differ.
         let is_right = expected == Some(blake3::Hash::from_bytes(mac.try_into().ok()?));
-        Some(Answer::Said(Said { intention, session: session.try_into().ok()?, is_right, caller }))
+        Some(Answer::Said(Said { intention, session, is_right, caller, bytes: said.try_into().ok()? }))
     }
 
     /// Returns the reply to a caller. A caller without a right MAC cannot check it.
@@ -125,7 +132,7 @@ impl AnswerKeys {
         bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
         bytes[MAGIC.len()] = Status::ALL.iter().position(|one| *one == status).unwrap_or(0) as u8;
         if let Some(key) = self.keys.get(said.caller).filter(|_| said.is_right) {
-            let mac = reply_mac(key, bytes[MAGIC.len()], challenge, &said.session);
+            let mac = reply_mac(key, bytes[MAGIC.len()], challenge, &said.bytes);
             bytes[MAGIC.len() + 1..].copy_from_slice(mac.as_bytes());
         }
         bytes
@@ -137,35 +144,40 @@ pub(crate) struct Knock {
     pub(crate) answer: [u8; ANSWER_BYTES],
     key: Key,
     challenge: Challenge,
-    session: SessionId,
+    said: [u8; SAID_BYTES],
 }
 
 impl Knock {
-    /// Makes the answer of the party with number `caller` to a challenge of the party with number `called`.
+    /// Makes the answer of the party with number `caller` to a challenge of the party with number `called`. The random
+    /// bytes are new for each answer.
     pub(crate) fn new(
         challenge: &Challenge,
         (called, caller): (usize, usize),
         certificates: &[CertificateDer<'_>],
         intention: Intention,
         session: SessionId,
+        fresh: &[u8; FRESH_BYTES],
     ) -> Self {
         let mut answer = [0; ANSWER_BYTES];
         answer[..MAGIC.len()].copy_from_slice(&MAGIC);
-        let (said, rest) = answer[MAGIC.len()..].split_at_mut(SAID_BYTES);
+        let (place, rest) = answer[MAGIC.len()..].split_at_mut(SAID_BYTES);
         let (echo, mac) = rest.split_at_mut(RANDOM_BYTES);
+        let mut said = [0; SAID_BYTES];
         said[..NUMBER_BYTES].copy_from_slice(&(caller as u32).to_le_bytes());
         said[NUMBER_BYTES] = u8::from(intention == Intention::Ask);
-        said[NUMBER_BYTES + 1..].copy_from_slice(&session);
+        said[NUMBER_BYTES + 1..][..ID_BYTES].copy_from_slice(&session);
+        said[NUMBER_BYTES + 1 + ID_BYTES..].copy_from_slice(fresh);
+        place.copy_from_slice(&said);
         echo.copy_from_slice(challenge);
         let key = key(&certificates[called], &certificates[caller]);
-        mac.copy_from_slice(answer_mac(&key, said, challenge).as_bytes());
-        Knock { answer, key, challenge: *challenge, session }
+        mac.copy_from_slice(answer_mac(&key, &said, challenge).as_bytes());
+        Knock { answer, key, challenge: *challenge, said }
     }
 
     /// Reads the reply. `None` if it is none, or says without a right MAC that the session is not open.
     pub(crate) fn read(&self, reply: &[u8; REPLY_BYTES]) -> Option<Status> {
         let (status, mac) = reply.strip_prefix(&MAGIC)?.split_first()?;
-        let expected = reply_mac(&self.key, *status, &self.challenge, &self.session);
+        let expected = reply_mac(&self.key, *status, &self.challenge, &self.said);
         let is_right = expected == blake3::Hash::from_bytes(mac.try_into().ok()?);
         // TLS follows where it is open, and finds out more.
         Status::ALL.get(usize::from(*status)).copied().filter(|status| is_right || *status == Status::Open)
@@ -198,8 +210,8 @@ fn answer_mac(key: &Key, said: &[u8], challenge: &Challenge) -> blake3::Hash {
     blake3::Hasher::new_keyed(key).update(b"answer  ").update(said).update(challenge).finalize()
 }
 
-fn reply_mac(key: &Key, status: u8, challenge: &Challenge, session: &SessionId) -> blake3::Hash {
-    blake3::Hasher::new_keyed(key).update(b"reply   ").update(&[status]).update(session).update(challenge).finalize()
+fn reply_mac(key: &Key, status: u8, challenge: &Challenge, said: &[u8; SAID_BYTES]) -> blake3::Hash {
+    blake3::Hasher::new_keyed(key).update(b"reply   ").update(&[status]).update(said).update(challenge).finalize()
 }
 
 #[cfg(test)]
@@ -215,7 +227,7 @@ mod tests {
     }
 
     fn knock(challenge: &Challenge, called: usize, caller: usize) -> Knock {
-        Knock::new(challenge, (called, caller), &certificates(), Intention::Connect, SESSION)
+        Knock::new(challenge, (called, caller), &certificates(), Intention::Connect, SESSION, &[4; FRESH_BYTES])
     }
 
     /// Whether the answer has a right MAC; `None` if it is no answer.
@@ -236,9 +248,9 @@ mod tests {
             assert_eq!(of(0).read(&challenge, &answer[..seen]), Some(Answer::Begun), "{seen} bytes");
         }
         let more = [&answer[..], b"TLS follows"].concat();
-        let (intention, session) = (Intention::Connect, SESSION);
-        let said = Said { intention, session, is_right: true, caller: 2 };
-        assert_eq!(of(0).read(&challenge, &answer), Some(Answer::Said(said)));
+        let Some(Answer::Said(said)) = of(0).read(&challenge, &answer) else { panic!("no answer") };
+        assert_eq!((said.intention, said.session, said.is_right), (Intention::Connect, SESSION, true));
+        assert_eq!(said.caller, 2);
         assert_eq!(is_right(&of(0), &challenge, &more), Some(true));
         assert_eq!(is_right(&of(1), &challenge, &answer), Some(false), "another called party");
         assert_eq!(of(0).read(&[8; 32], &answer), None, "another challenge");
@@ -253,6 +265,15 @@ mod tests {
         assert_eq!(read_challenge(&strange), None);
     }
 
+    /// Returns what party 1 says in answer to the challenge of fives.
+    fn read(keys: &AnswerKeys, intention: Intention, session: SessionId, fresh: [u8; FRESH_BYTES]) -> Said {
+        let knock = Knock::new(&[5; 32], (0, 1), &certificates(), intention, session, &fresh);
+        match keys.read(&[5; 32], &knock.answer) {
+            Some(Answer::Said(said)) if said.is_right => said,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_reply_that_a_session_is_not_open_is_authentic() {
         let (keys, knock) = (AnswerKeys::of_called(0, &certificates()), knock(&[5; 32], 0, 1));
@@ -263,7 +284,10 @@ mod tests {
             let unknown = keys.reply(&[5; 32], &Said { is_right: false, ..said }, status);
             let others = [
                 keys.reply(&[6; 32], &said, status),
-                keys.reply(&[5; 32], &Said { session: [8; ID_BYTES], ..said }, status),
+                keys.reply(&[5; 32], &read(&keys, Intention::Connect, [8; ID_BYTES], [4; FRESH_BYTES]), status),
+                keys.reply(&[5; 32], &read(&keys, Intention::Ask, SESSION, [4; FRESH_BYTES]), status),
+                // Of an earlier answer to the same challenge, which somebody repeats.
+                keys.reply(&[5; 32], &read(&keys, Intention::Connect, SESSION, [3; FRESH_BYTES]), status),
                 AnswerKeys::of_called(2, &certificates()).reply(&[5; 32], &said, status),
                 unknown,
             ];

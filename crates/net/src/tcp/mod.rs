@@ -20,7 +20,7 @@
 //! | `port`, `door`, `neighbours` | one port for all sessions of a party, in one process or several |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
-//! | `held` | the sockets that forks of the process close |
+//! | `held`, `per_process` | the sockets that forks of the process close; what each fork has for itself |
 //! | `wire`, `link` | one connection; one link, over one connection after the other |
 //! | `resend`, `claim`, `resume` | what a new connection needs to continue a link |
 //! | `net`, `service` | the two threads that drive the links |
@@ -47,6 +47,7 @@ pub(crate) mod neighbours;
 #[path = "no_neighbours.rs"]
 pub(crate) mod neighbours;
 mod net;
+mod per_process;
 pub(crate) mod pinned;
 mod port;
 mod resend;

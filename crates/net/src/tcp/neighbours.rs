@@ -27,8 +27,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::net::sockopt::socket_acceptconn;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
 };
 
 use super::callers::{Caller, Class};
@@ -58,6 +60,15 @@ pub(crate) struct Spot {
 pub(crate) struct Ownership {
     spot: Spot,
     file: File,
+    /// The socket's file that this owner made.
+    socket: Option<Inode>,
+}
+
+/// What tells a file from another one of the same name.
+type Inode = (u64, u64);
+
+fn inode(path: &Path) -> Option<Inode> {
+    symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// What a process asks the owner of a port for.
@@ -105,11 +116,11 @@ impl Spot {
         let owned = file.and_then(|file| {
             fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
             // The owner before removes the file before it gives the lock up.
-            let (ours, there) = (file.metadata()?, symlink_metadata(&self.lock)?);
-            ((ours.dev(), ours.ino()) == (there.dev(), there.ino())).then_some(file).ok_or(ErrorKind::NotFound.into())
+            let ours = file.metadata()?;
+            (inode(&self.lock) == Some((ours.dev(), ours.ino()))).then_some(file).ok_or(ErrorKind::NotFound.into())
         });
         match owned {
-            Ok(file) => Ok(Ownership { spot: self, file }),
+            Ok(file) => Ok(Ownership { spot: self, file, socket: None }),
             Err(_) => Err(self),
         }
     }
@@ -120,13 +131,21 @@ impl Spot {
     }
 
     fn try_to_join(&self, request: &Request) -> io::Result<Reception> {
-        let mut stream = UnixStream::connect(&self.socket)?;
+        // The queue of an owner that is suspended may be full: that is not waited for.
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
+        let mut stream = UnixStream::from(socket);
+        stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(ANSWERS))?;
         stream.write_all(&request.encode())?;
         match receive(&stream)? {
             Some((WELCOME, Some(listener))) => {
                 let listener = TcpListener::from(listener);
-                listener.local_addr()?;
+                // An owner that has just closed the port gives nothing to wait at.
+                if !socket_acceptconn(&listener)? {
+                    return Ok(Reception::Nobody);
+                }
                 stream.set_read_timeout(None)?;
                 let (stream, listener) = (Held::new(stream), Held::new(listener));
                 Ok(Reception::Welcome(Membership { stream, listener }))
@@ -148,15 +167,23 @@ impl Ownership {
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn listen(&self) -> io::Result<UnixListener> {
+    pub(crate) fn listen(&mut self) -> io::Result<UnixListener> {
         let _ = remove_file(&self.spot.socket); // of an owner that was killed
-        UnixListener::bind(&self.spot.socket)
+        let listener = UnixListener::bind(&self.spot.socket)?;
+        self.socket = inode(&self.spot.socket);
+        Ok(listener)
     }
 }
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        let _ = (remove_file(&self.spot.socket), remove_file(&self.spot.lock));
+        // If somebody emptied the folder, the files there may be those of another owner.
+        let lock = self.file.metadata().ok().map(|ours| (ours.dev(), ours.ino()));
+        for (path, ours) in [(&self.spot.socket, self.socket), (&self.spot.lock, lock)] {
+            if ours.is_some() && inode(path) == ours {
+                let _ = remove_file(path);
+            }
+        }
         let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -185,18 +212,25 @@ impl Request {
 /// A session's connection to the owner of its port.
 pub(crate) struct Membership {
     stream: Held<UnixStream>,
-    pub(crate) listener: Held<TcpListener>,
+    listener: Held<TcpListener>,
 }
 
 impl Membership {
+    /// Returns the port's socket; `None` if it no longer listens.
+    pub(crate) fn listening(&self) -> Option<TcpListener> {
+        let listens = socket_acceptconn(&*self.listener).unwrap_or(false);
+        self.listener.try_clone().ok().filter(|_| listens)
+    }
+
     /// Returns the next caller; `None` if the owner is gone, or the membership has ended.
     pub(crate) fn next(&self) -> Option<Caller> {
         loop {
             let (class, socket) = receive(&self.stream).ok()??;
             let mut reply = [0; REPLY_BYTES];
             (&*self.stream).read_exact(&mut reply).ok()?;
-            let stream = TcpStream::from(socket?);
             let class = Class::of_byte(class)?;
+            // A process with too many open files gets no socket: the caller is lost, and calls again.
+            let Some(stream) = socket.map(TcpStream::from) else { continue };
             if let Ok(from) = stream.peer_addr() {
                 return Some(Caller { stream, from, class, reply });
             }

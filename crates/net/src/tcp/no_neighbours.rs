@@ -6,7 +6,6 @@ use std::io;
 use std::net::TcpListener;
 
 use super::callers::Caller;
-use super::held::Held;
 use super::session::SessionId;
 
 /// No address has a place.
@@ -27,10 +26,7 @@ pub(crate) enum Reception {
     Nobody,
 }
 
-pub(crate) struct Membership {
-    never: Infallible,
-    pub(crate) listener: Held<TcpListener>,
-}
+pub(crate) struct Membership(Infallible);
 
 pub(crate) struct Member(Infallible);
 
@@ -54,7 +50,7 @@ impl Spot {
 }
 
 impl Ownership {
-    pub(crate) fn listen(&self) -> io::Result<UnixListener> {
+    pub(crate) fn listen(&mut self) -> io::Result<UnixListener> {
         match self.0 {}
     }
 }
@@ -77,16 +73,20 @@ impl std::os::fd::AsRawFd for UnixListener {
 }
 
 impl Membership {
+    pub(crate) fn listening(&self) -> Option<TcpListener> {
+        match self.0 {}
+    }
+
     pub(crate) fn next(&self) -> Option<Caller> {
-        match self.never {}
+        match self.0 {}
     }
 
     pub(crate) fn leave(&self) {
-        match self.never {}
+        match self.0 {}
     }
 
     pub(crate) fn end(&self) {
-        match self.never {}
+        match self.0 {}
     }
 }
 

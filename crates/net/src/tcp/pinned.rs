@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ::ring::rand::{SecureRandom, SystemRandom};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
@@ -23,7 +24,7 @@ use super::PartyConfig;
 use super::channel::Channel;
 use super::exporter::Exporter;
 use super::keys::{bad, load_certificate, load_key};
-use super::knock::{AnswerKeys, Challenge, Intention, Knock};
+use super::knock::{AnswerKeys, Challenge, FRESH_BYTES, Intention, Knock};
 use super::session::SessionId;
 use crate::{ConfigProblem, KeyProblem, NetError};
 
@@ -115,8 +116,19 @@ impl Pinned {
     }
 
     /// Returns this party's answer to a challenge of `peer`, which it dialled.
-    pub(crate) fn knock(&self, challenge: &Challenge, peer: usize, intention: Intention, session: SessionId) -> Knock {
-        Knock::new(challenge, (peer, self.me), &self.certificates, intention, session)
+    ///
+    /// # Errors
+    /// [`TlsError::FailedToGetRandomBytes`].
+    pub(crate) fn knock(
+        &self,
+        challenge: &Challenge,
+        peer: usize,
+        intention: Intention,
+        session: SessionId,
+    ) -> Result<Knock, TlsError> {
+        let mut fresh = [0; FRESH_BYTES];
+        SystemRandom::new().fill(&mut fresh).map_err(|_| TlsError::FailedToGetRandomBytes)?;
+        Ok(Knock::new(challenge, (peer, self.me), &self.certificates, intention, session, &fresh))
     }
 
     /// Returns a hash of this party's number and all certificates: sessions with the same one may share a port.
@@ -279,6 +291,13 @@ pub(crate) mod tests {
             provider: Arc::clone(&honest.provider),
             server: Arc::new(server),
         }
+    }
+
+    #[test]
+    fn each_answer_to_a_challenge_is_another_one() {
+        let (parties, _) = loaded("answers");
+        let answer = || parties[1].knock(&[5; 32], 0, Intention::Connect, [9; 16]).unwrap().answer;
+        assert_ne!(answer(), answer());
     }
 
     /// Takes in the bytes from the other end, and adds this end's answers to `answer`.

@@ -76,8 +76,6 @@ struct Board {
 /// A port of this process.
 pub(crate) struct Port {
     pub(crate) identity: Arc<Identity>,
-    /// The process that opened it: a fork has a copy of this, and no thread that accepts.
-    pub(crate) process: u32,
     board: Mutex<Board>,
     settled_at: Option<Instant>,
     stop: AtomicBool,
@@ -89,8 +87,9 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Opens a port at a socket. With `ownership`, sessions of other processes may join. If the port is `taken_over`,
-    /// sessions of other processes have been open at it.
+    /// Opens a port at a socket, with its `first` session, and returns that session's number, too: no other process may
+    /// open a session of that name before. With `ownership`, sessions of other processes may join. If the port is
+    /// `taken_over`, sessions of other processes have been open at it.
     ///
     /// # Errors
     /// [`NetError::Io`].
@@ -99,7 +98,8 @@ impl Port {
         listener: TcpListener,
         ownership: Option<Ownership>,
         taken_over: bool,
-    ) -> Result<Arc<Port>, NetError> {
+        (session, way): (SessionId, Way),
+    ) -> Result<(Arc<Port>, u64), NetError> {
         let failed = |error| io_error("listening for peers", error);
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = Held::new(listener);
@@ -109,12 +109,14 @@ impl Port {
         poll.registry().register(&mut *calls, CALLS, Interest::READABLE).map_err(failed)?;
         // Where the socket for other processes cannot be made, sessions of this process share the port.
         let ownership =
-            ownership.and_then(|ownership| ownership.listen().ok().map(|listens| (ownership, Held::new(listens))));
+            ownership.and_then(|mut ownership| ownership.listen().ok().map(|listens| (ownership, Held::new(listens))));
         let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(Held::new));
+        let (number, process) = (0, std::process::id());
+        let first = Entry { way, process, number, leaving: false };
+        let board = Board { entries: BTreeMap::from([(session, first)]), ..Board::default() };
         let port = Arc::new(Port {
             identity,
-            process: std::process::id(),
-            board: Mutex::default(),
+            board: Mutex::new(board),
             settled_at: taken_over.then(|| Instant::now() + SETTLES),
             stop: AtomicBool::new(false),
             waker,
@@ -133,7 +135,7 @@ impl Port {
             // Without a thread, sessions of other processes do not join.
             lock(&port.threads).extend(this.spawn(move || accepts.host(&hosts)).ok());
         }
-        Ok(port)
+        Ok((port, number))
     }
 
     /// Enters a session, with a word to it before its first caller. Returns its number.
@@ -147,10 +149,14 @@ impl Port {
         welcome: impl FnOnce() -> Option<Way>,
     ) -> Result<u64, Obstacle> {
         let mut board = lock(&self.board);
+        // Who is welcome believes in the socket, which a port that is being closed no longer keeps open.
+        if board.closed {
+            return Err(Obstacle::Closed);
+        }
         if let Some(Entry { process, leaving, .. }) = board.entries.get(&session) {
             return Err(Obstacle::Taken { process: *process, leaving: *leaving });
         }
-        let way = welcome().filter(|_| !board.closed).ok_or(Obstacle::Closed)?;
+        let way = welcome().ok_or(Obstacle::Closed)?;
         board.entered += 1;
         let number = board.entered;
         board.entries.insert(session, Entry { way, process, number, leaving: false });

@@ -13,8 +13,8 @@
 //! up all earlier connections, so no byte arrives twice.
 //!
 //! A party is gone, so that its link fails, if its port refuses connections for a second or if another process has its
-//! certificate. The called party finds this out by connecting to the caller's address, without a word; it believes a
-//! refusal only if the address could be reached while the link was connected.
+//! certificate; a reply that the session is not open counts as a refused connection. The called party finds this out by
+//! calling the caller's address; it believes either only if the address could be reached while the link was connected.
 
 use std::io::ErrorKind;
 use std::net::{Shutdown, TcpStream};
@@ -256,10 +256,7 @@ impl Resumer {
                 refusals = Refusals::default(); // the link was continued in between
             }
             let reached = self.reached[peer].load(Ordering::Relaxed);
-            let refused = match self.is_open_at(peer) {
-                Ok(is_open) => !is_open,
-                Err(attempt) => is_refusal(attempt) && reached,
-            };
+            let refused = is_sign_of_end(reached, self.is_open_at(peer));
             if refusals.note(refused, Instant::now()) {
                 return self.end_since(peer, since);
             }
@@ -426,6 +423,12 @@ impl Resumer {
             thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
         }
     }
+}
+
+/// Returns whether a party's address says that its process is gone: only if it was `reached` while there was a link.
+/// Otherwise something else may answer there.
+fn is_sign_of_end(reached: bool, is_open: Result<bool, Attempt>) -> bool {
+    reached && is_open.map_or_else(is_refusal, |is_open| !is_open)
 }
 
 fn is_refusal(attempt: Attempt) -> bool {

@@ -3,15 +3,26 @@
 use std::fs::{Permissions, create_dir_all, remove_dir_all, set_permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Instant;
 
 use proptest::prelude::*;
 use rustls::pki_types::CertificateDer;
 
+use super::super::door::Door;
+use super::super::keys::tests::scratch;
 use super::super::knock::AnswerKeys;
-use super::super::port::{Identity, Port};
+use super::super::pinned::Pinned;
+use super::super::port::{Identity, Obstacle, Port, Way};
+use super::super::{PartyConfig, TcpConfig, keygen};
 use super::*;
+use crate::NetError;
+
+/// Returns the way to a session of this process that takes no callers.
+fn here() -> Way {
+    Way::Here { callers: sync_channel(0).0, guests: Arc::default() }
+}
 
 /// A folder in a folder, for this user alone, which is removed at the end.
 struct Scratch(PathBuf);
@@ -82,7 +93,7 @@ fn an_owner_leaves_nothing_behind() {
     let scratch = Scratch::new("ends");
     let (lock, socket) = (scratch.spot().unwrap().lock, scratch.spot().unwrap().socket);
     std::fs::write(&socket, b"of an owner that was killed").unwrap();
-    let ownership = scratch.spot().unwrap().own().ok().unwrap();
+    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
     let listener = ownership.listen().unwrap();
     assert!(lock.exists() && UnixStream::connect(&socket).is_ok());
     drop((ownership, listener));
@@ -101,8 +112,11 @@ fn whatever_arrives_at_the_socket_sessions_join() {
     let identity = Identity { address: "127.0.0.1:9000".into(), fingerprint: [1; FINGERPRINT_BYTES], keys };
     let ownership = scratch.spot().unwrap().own().ok().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = Port::open(Arc::new(identity), listener, Some(ownership), false).unwrap();
+    let (port, _) = Port::open(Arc::new(identity), listener, Some(ownership), false, ([9; ID_BYTES], here())).unwrap();
     let spot = scratch.spot().unwrap();
+    let own = std::process::id();
+    // It was open before anybody could join.
+    assert!(matches!(spot.join(&request(1, 9)), Reception::Taken { process, leaving: false } if process == own));
     let mut held = Vec::new();
     for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &MAGIC, &[0; REQUEST_BYTES], &[255; 5000]] {
         let mut stream = UnixStream::connect(&spot.socket).unwrap();
@@ -136,6 +150,113 @@ fn whatever_arrives_at_the_socket_sessions_join() {
     let Reception::Welcome(member) = member else { panic!("not welcome") };
     assert!(member.next().is_none() && start.elapsed() < ANSWERS);
     assert!(matches!(spot.join(&request(1, 6)), Reception::Nobody));
+    let late = port.enter([6; ID_BYTES], 7, || panic!("welcome at a port that is closed"));
+    assert_eq!(late, Err(Obstacle::Closed));
+}
+
+#[test]
+fn no_session_waits_for_the_owner_of_another_port() {
+    let dir = scratch("slow-owner");
+    let party = |i: usize| {
+        keygen(&dir, i).unwrap();
+        PartyConfig { address: "127.0.0.1:0".into(), certificate: dir.join(format!("party{i}.crt")) }
+    };
+    let parties: Vec<PartyConfig> = (0..2).map(party).collect();
+    let pinned = Pinned::load(0, &parties, &dir.join("party0.key")).unwrap();
+    let config = |address: &str| {
+        let mut config = TcpConfig::new(0, parties.clone(), dir.join("party0.key"));
+        config.parties[0].address = address.into();
+        config
+    };
+    // An address that nobody can own, at which an owner listens that says nothing.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let Some(Spot { lock, socket }) = Spot::of(&free) else { return };
+    create_dir_all(&lock).unwrap();
+    let silent = UnixListener::bind(&socket).unwrap();
+    let deadline = Instant::now() + ANSWERS * 5;
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| Door::open(&config(&free), &pinned, None, deadline).map(drop));
+        let (_held, start) = (silent.accept().unwrap(), Instant::now());
+        drop(Door::open(&config("127.0.0.1:0"), &pinned, None, deadline).unwrap());
+        assert!(start.elapsed() < ANSWERS * 3 / 4, "{:?}", start.elapsed());
+        assert!(matches!(waits.join().unwrap(), Err(NetError::PortInUse { .. })));
+    });
+    let _ = (std::fs::remove_dir(&lock), remove_file(&socket), remove_dir_all(&dir));
+}
+
+/// Returns an owner's end and a member's end of a membership at a socket that listens.
+fn members() -> (Member, Membership) {
+    let (owner, stream) = UnixStream::pair().unwrap();
+    let listener = Held::new(TcpListener::bind("127.0.0.1:0").unwrap());
+    (Member(Held::new(owner)), Membership { stream: Held::new(stream), listener })
+}
+
+#[test]
+fn a_socket_that_was_closed_is_not_listened_at() {
+    let scratch = Scratch::new("closed");
+    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
+    let hosts = ownership.listen().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    for listens in [true, false] {
+        if !listens {
+            silence(&listener);
+        }
+        let welcomed = thread::scope(|scope| {
+            let member = scope.spawn(|| scratch.spot().unwrap().join(&request(1, 3)));
+            let (owner, _) = Member::ask(hosts.accept().unwrap().0).unwrap();
+            owner.welcome(&listener).unwrap();
+            matches!(member.join().unwrap(), Reception::Welcome(_))
+        });
+        assert_eq!(welcomed, listens);
+    }
+    let (_owner, membership) = members();
+    assert!(membership.listening().is_some());
+    silence(&*membership.listener);
+    assert!(membership.listening().is_none());
+}
+
+#[test]
+fn a_caller_whose_socket_could_not_be_opened_is_lost_alone() {
+    let (owner, membership) = members();
+    // This is what arrives at a process with too many open files.
+    (&*owner.0).write_all(&[Class::Guest.byte(); 1 + REPLY_BYTES]).unwrap();
+    let stream = TcpStream::connect(membership.listening().unwrap().local_addr().unwrap()).unwrap();
+    let from = stream.peer_addr().unwrap();
+    owner.hand(&Caller { stream, from, class: Class::Informed, reply: [3; REPLY_BYTES] });
+    let next = membership.next().unwrap();
+    assert_eq!((next.class, next.reply), (Class::Informed, [3; REPLY_BYTES]));
+}
+
+#[test]
+fn an_owner_whose_files_were_replaced_leaves_those_of_the_next() {
+    let scratch = Scratch::new("replaced");
+    let (lock, socket) = (scratch.spot().unwrap().lock, scratch.spot().unwrap().socket);
+    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
+    let _listens = ownership.listen().unwrap();
+    for path in [&lock, &socket] {
+        // The old file stays: the new one has another number.
+        std::fs::rename(path, path.with_extension("old")).unwrap();
+        std::fs::write(path, b"of another owner").unwrap();
+    }
+    drop(ownership);
+    assert!(lock.exists() && socket.exists());
+    // One that never listened leaves the socket alone.
+    std::fs::remove_file(&lock).unwrap();
+    drop(scratch.spot().unwrap().own().ok().unwrap());
+    assert!(!lock.exists() && socket.exists());
+}
+
+#[test]
+fn an_owner_whose_queue_is_full_is_not_waited_for() {
+    let scratch = Scratch::new("full");
+    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
+    let hosts = ownership.listen().unwrap();
+    rustix::net::listen(&hosts, 0).unwrap();
+    let _first = UnixStream::connect(&scratch.spot().unwrap().socket).unwrap();
+    let (sender, told) = std::sync::mpsc::channel();
+    let spot = scratch.spot().unwrap();
+    thread::spawn(move || sender.send(matches!(spot.join(&request(1, 3)), Reception::Nobody)));
+    assert_eq!(told.recv_timeout(ANSWERS * 5), Ok(true));
 }
 
 proptest! {

@@ -187,3 +187,14 @@ fn a_party_has_one_handshake_at_a_time() {
     other.stream().set_nonblocking(true).unwrap();
     assert!(matches!(other.stream().peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock));
 }
+
+#[test]
+fn who_was_never_reached_is_not_said_to_be_gone() {
+    let refused = Attempt::Dial(ErrorKind::ConnectionRefused);
+    for (reply, is_sign) in
+        [(Ok(false), true), (Err(refused), true), (Ok(true), false), (Err(Attempt::Unresolved), false)]
+    {
+        assert_eq!(is_sign_of_end(true, reply), is_sign, "{reply:?}");
+        assert!(!is_sign_of_end(false, reply), "{reply:?}");
+    }
+}
