@@ -23,8 +23,8 @@ class PhaseStats:
         seconds: wall-clock seconds of all runs. The offline phase of a run lasts until the slowest party of this
             process is done with it; then the online phase begins.
         compute_seconds: seconds in which the parties' threads ran on a core, added up as in a plan. They are those of
-            the busiest party or, where parties of this process share its cores, of the busiest core. Threads of links are
-            not included, nor is what `threads=` takes for single kernels, such as a product of matrices.
+            the busiest party or, where parties of this process share its cores, of the busiest core. Threads of links
+            are not included, nor is what `threads=` takes for single kernels, such as a product of matrices.
         rounds: the length of the longest chain of messages, each of which depends on the one before.
         bytes_sent: the payload bytes that each party of this process sent: all parties in a local session, one in a
             deployment.

@@ -127,9 +127,9 @@ impl Ctx {
     }
 
     /// Runs `work` on every chunk as [`Ctx::stream_alike`] does, each chunk at whichever worker of the party is free. A
-    /// row of one chunk stays at this worker, since there is nothing beside it. `input` returns what the work of a chunk
-    /// needs, for instance its part of each operand. It is called at this worker when the chunk starts; `sink` is called
-    /// at this worker, too, in order.
+    /// row of one chunk stays at this worker, since there is nothing beside it. `input` returns what the work of a
+    /// chunk needs, for instance its part of each operand. It is called at this worker when the chunk starts; `sink` is
+    /// called at this worker, too, in order.
     ///
     /// # Errors
     /// Those of [`Ctx::stream_alike`].

@@ -85,8 +85,8 @@ impl RunStats {
 }
 
 impl RunStats {
-    /// Adds the seconds of jobs that ran beside the party's own thread in each phase. Correlations that jobs make within
-    /// the online phase belong to the offline phase.
+    /// Adds the seconds of jobs that ran beside the party's own thread in each phase. Correlations that jobs make
+    /// within the online phase belong to the offline phase.
     pub(crate) fn count_jobs(&mut self, [offline, online]: [&JobSeconds; 2]) {
         let within = |phase: Phase| online.apart[phase as usize];
         self.offline.own_seconds += offline.apart.iter().sum::<f64>() + within(Phase::Offline);
