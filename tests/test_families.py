@@ -141,7 +141,9 @@ def test_parties_choose_their_familys_options_alike(tmp_path: Path) -> None:
     )
     try:
         for forms, right in ((["masked"] * 3, True), (["masked", "masked", "auto"], False)):
-            started = [deployment.start(me, script, "--forms", form) for me, form in enumerate(forms)]
+            started = [
+                deployment.start(me, script, "--session", "one", "--forms", form) for me, form in enumerate(forms)
+            ]
             ended = [party.end() for party in started]
             assert [e.status for e in ended] == [0 if right else 1] * 3, ended
             if right:

@@ -91,12 +91,12 @@ x = mpc.input([0.5, -1.5] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.f
 y = mpc.input([1, 0] if mpc.me == 2 else None, owner=2, shape=2, dtype=qr.int(32), bound=3)
 print(mpc.reveal_all(qr.sigmoid(x) * 256, y * y + 1), (y * 2).reveal(to=2), mpc.stats().security[:10])
 """
-    malicious = ["--malicious"]
+    malicious = ["--malicious", "--session", "one"]
     for me, party in enumerate(ended(deployment, body, malicious, malicious, malicious)):
         assert party.status == 0, party
         shown = "[2 0]" if me == 2 else "None"
         assert party.out.strip() == f"[array([159.,  47.]), array([2, 1])] {shown} malicious,"
-    for party in ended(deployment, body, malicious, malicious, []):
+    for party in ended(deployment, body, malicious, malicious, ["--session", "one"]):
         assert party.status == 1 and "ProgramMismatch" in error_of(party) and "malicious=" in error_of(party), party
 
 

@@ -364,8 +364,8 @@ def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline
 def test_a_run_that_sends_much_says_so_as_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_progress, "_MUCH_BYTES", 10**6)
     with qr.local("rss") as mpc:
-        x = mpc.input(np.arange(200_000), owner=0, bound=10**6)
-        y = mpc.input(np.arange(200_000), owner=1, bound=10**6)
+        x = mpc.input(np.arange(10**6), owner=0, bound=10**6)
+        y = mpc.input(np.arange(10**6), owner=1, bound=10**6)
         with warnings.catch_warnings():
             warnings.simplefilter("error", qr.CostWarning)
             with pytest.raises(qr.CostWarning, match=r"predicted to send .* MB .*test_plan\.py") as told:

@@ -105,7 +105,8 @@ impl Ctx {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }
-        let Some(crew) = self.core.crew() else { return work(self, input).await };
+        // In a box, so that the futures of gadgets within gadgets do not nest too deeply for the compiler.
+        let Some(crew) = self.core.crew() else { return Box::pin(work(self, input)).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
         let start = LaneStart::of(&self);
         let (work, place) = (work.clone(), ticket.clone());
@@ -142,7 +143,7 @@ impl Ctx {
     ) -> Result<()> {
         let work = Arc::new(work);
         let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => work(ctx, input(range)).await,
+            ..=1 => Box::pin(work(ctx, input(range))).await,
             _ => ctx.elsewhere(input(range), &work).await,
         };
         self.stream_alike(chunks, chunk, sink).await
@@ -163,7 +164,7 @@ impl Ctx {
     ) -> Result<()> {
         let work = Arc::new(work);
         let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => work(ctx, input(range)).await,
+            ..=1 => Box::pin(work(ctx, input(range))).await,
             _ => ctx.elsewhere(input(range), &work).await,
         };
         self.stream_classes(chunks, class, chunk, sink).await
