@@ -2,59 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Keys, addresses, config, connect, failure, impatient, listeners, receive, within};
+use crate::common::child::Process;
+use crate::common::{Keys, addresses, config, connect, failure, impatient, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Net, NetError, Wait};
-
-const KEYS: &str = "QUORATE_NET_TEST_KEYS";
-const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
-const ME: &str = "QUORATE_NET_TEST_ME";
-
-/// Not a test: a party of the tests below, in a process of its own. It echoes until it is lost.
-#[test]
-#[ignore = "run by other tests as a child process"]
-fn child_party() {
-    let (Ok(keys), Ok(addresses)) = (std::env::var(KEYS), std::env::var(ADDRESSES)) else { return };
-    let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
-    let me = std::env::var(ME).unwrap().parse().unwrap();
-    let mut net = TcpNet::connect(&config(me, keys.as_ref(), &addresses)).unwrap();
-    while let Ok(Some((from, frame))) = net.recv(within(60)) {
-        net.send(from, frame).unwrap();
-    }
-}
-
-/// The process of a party, which ends with the test, whatever its outcome.
-struct Process(Child);
-
-impl Process {
-    fn kill(&mut self) {
-        let _ = (self.0.kill(), self.0.wait());
-    }
-
-    /// Stops the process. Returns once it has stopped.
-    #[cfg(unix)]
-    fn freeze(&self) {
-        let pid = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
-        let stopped =
-            || Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap().stdout.starts_with(b"T");
-        while !stopped() {
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
 
 /// Runs this process as party 0, and a child as party 1.
 fn with_child() -> (Keys, TcpNet, Process) {
@@ -68,16 +24,7 @@ fn with_child_as(child: usize, change: impl Fn(TcpConfig) -> TcpConfig) -> (Keys
     let mut listeners = listeners(2);
     let addresses = addresses(&listeners);
     drop(listeners.remove(child));
-    let child = Process(
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "failures::child_party", "--ignored"])
-            .env(KEYS, keys.path())
-            .env(ME, party.to_string())
-            .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let child = Process::of_party(party, &keys, &addresses, None);
     let mut net = TcpNet::connect_on(&change(config(me, keys.path(), &addresses)), listeners.remove(0)).unwrap();
     net.send(party, vec![1, 2, 3]).unwrap();
     assert_eq!(receive(&mut net), (party, vec![1, 2, 3]));

@@ -1,20 +1,14 @@
 //! Sessions of several names at the ports of the same parties, in one process and in several.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::common::child::{END, Process};
 use crate::common::proxy::Proxy;
-use crate::common::{Keys, addresses, config, failure, listeners, receive, within};
+use crate::common::{Keys, addresses, config, failure, listeners, receive};
 use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
 use quorate_net::{Attempt, Net, NetError};
-
-const KEYS: &str = "QUORATE_NET_TEST_KEYS";
-const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
-const ME: &str = "QUORATE_NET_TEST_ME";
-const SESSION: &str = "QUORATE_NET_TEST_SESSION";
-const END: u8 = 255;
 
 /// Keys and addresses of some parties. Nothing listens at the addresses.
 struct Parties {
@@ -49,51 +43,7 @@ impl Parties {
 
     /// Starts a party in a process of its own. It echoes until it is told to end.
     fn child(&self, me: usize, session: &str) -> Process {
-        let addresses: Vec<String> = self.addresses.iter().map(SocketAddr::to_string).collect();
-        Process(
-            Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "ports::child_session", "--ignored"])
-                .env(KEYS, self.keys.path())
-                .env(ADDRESSES, addresses.join(","))
-                .env(ME, me.to_string())
-                .env(SESSION, session)
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap(),
-        )
-    }
-}
-
-/// Not a test: a party of the tests below, in a process of its own.
-#[test]
-#[ignore = "run by other tests as a child process"]
-fn child_session() {
-    let (Ok(keys), Ok(addresses)) = (std::env::var(KEYS), std::env::var(ADDRESSES)) else { return };
-    let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
-    let session = SessionName::new(&std::env::var(SESSION).unwrap()).unwrap();
-    let me = std::env::var(ME).unwrap().parse().unwrap();
-    let config = TcpConfig { session, ..config(me, keys.as_ref(), &addresses) };
-    let mut net = TcpNet::connect(&config).unwrap();
-    while let Ok(Some((from, frame))) = net.recv(within(60)) {
-        if frame == [END] {
-            return;
-        }
-        net.send(from, frame).unwrap();
-    }
-}
-
-/// A process, which ends with the test, whatever its outcome.
-struct Process(Child);
-
-impl Process {
-    fn kill(&mut self) {
-        let _ = (self.0.kill(), self.0.wait());
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
+        Process::of_party(me, &self.keys, &self.addresses, Some(session))
     }
 }
 
@@ -220,7 +170,7 @@ fn links_and_the_port_outlive_the_process_that_has_it() {
         let mut first = TcpNet::connect(&parties.config(1 - party, "one")).unwrap();
         echo(&mut first, 1);
         let told = error(TcpNet::connect(&parties.config(party, "one")));
-        assert!(matches!(&told, NetError::SessionOpen { process, .. } if *process == child.0.id()), "{told}");
+        assert!(matches!(&told, NetError::SessionOpen { process, .. } if *process == child.id()), "{told}");
 
         let proxy = Proxy::to(parties.addresses[0]);
         let mut second: Vec<TcpNet> = thread::scope(|scope| {
@@ -238,7 +188,7 @@ fn links_and_the_port_outlive_the_process_that_has_it() {
             true => child.kill(),
             false => {
                 first.send(party, vec![END]).unwrap();
-                child.0.wait().unwrap();
+                child.end();
             }
         }
         exchange(&mut second, 4);

@@ -4,7 +4,8 @@
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
 //! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
-//! so a party never waits for a peer. All randomness comes from seeds that are set here.
+//! and arrives as fast as the party takes it, with 2 MiB on their way. All randomness comes from seeds that are set
+//! here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
 //! Meshes on loopback for tests, with short time-outs.
 #![allow(dead_code)] // each test binary uses its own part
 
+pub mod child;
 pub mod far;
 pub mod proxy;
 
