@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::proxy::{Proxy, Weather};
-use crate::common::{Keys, addresses, config, connect, failure, listeners, receive, within};
+use crate::common::{Keys, addresses, config, connect, failure, free_addresses, listeners, receive, within};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
@@ -276,7 +276,7 @@ fn a_party_that_vanished_and_starts_again_is_no_duplicate() {
 /// A router in front of the party that dials refuses connections, though the party is there.
 #[test]
 fn a_party_that_cannot_be_reached_comes_back() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = free_addresses(1)[0];
     let mut mesh = Mesh::new(2, |mut config| {
         if config.me == 0 {
             config.parties[1].address = closed.to_string();
@@ -333,7 +333,7 @@ fn a_link_whose_parties_only_wait_comes_back() {
 #[test]
 fn a_party_may_be_in_the_next_session_first() {
     let keys = Keys::new(2);
-    let addresses = addresses(&listeners(2));
+    let addresses = free_addresses(2);
     let configs = [0, 1].map(|me| config(me, keys.path(), &addresses));
     let both = |wait: Duration, olds: [Option<TcpNet>; 2]| -> Vec<TcpNet> {
         thread::scope(|scope| {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::child::Process;
-use crate::common::{Keys, addresses, config, connect, failure, impatient, listeners, receive};
+use crate::common::{Keys, addresses, config, connect, failure, free_addresses, impatient, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Net, NetError, Wait};
 
@@ -21,11 +21,9 @@ fn with_child() -> (Keys, TcpNet, Process) {
 fn with_child_as(child: usize, change: impl Fn(TcpConfig) -> TcpConfig) -> (Keys, TcpNet, Process) {
     let (me, party) = (1 - child, child);
     let keys = Keys::new(2);
-    let mut listeners = listeners(2);
-    let addresses = addresses(&listeners);
-    drop(listeners.remove(child));
+    let addresses = free_addresses(2);
     let child = Process::of_party(party, &keys, &addresses, None);
-    let mut net = TcpNet::connect_on(&change(config(me, keys.path(), &addresses)), listeners.remove(0)).unwrap();
+    let mut net = TcpNet::connect(&change(config(me, keys.path(), &addresses))).unwrap();
     net.send(party, vec![1, 2, 3]).unwrap();
     assert_eq!(receive(&mut net), (party, vec![1, 2, 3]));
     (keys, net, child)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::child::{END, Process};
 use crate::common::proxy::Proxy;
-use crate::common::{Keys, addresses, config, failure, listeners, receive};
+use crate::common::{Keys, config, failure, free_addresses, receive};
 use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
 use quorate_net::{Attempt, Net, NetError};
 
@@ -18,7 +18,7 @@ struct Parties {
 
 impl Parties {
     fn new(parties: usize) -> Parties {
-        Parties { keys: Keys::new(parties), addresses: addresses(&listeners(parties)) }
+        Parties { keys: Keys::new(parties), addresses: free_addresses(parties) }
     }
 
     fn config(&self, me: usize, session: &str) -> TcpConfig {

@@ -5,9 +5,10 @@ pub mod child;
 pub mod far;
 pub mod proxy;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,18 @@ impl Drop for Keys {
 
 pub fn listeners(parties: usize) -> Vec<TcpListener> {
     (0..parties).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect()
+}
+
+/// Returns addresses of this machine at which nothing listens, for parties that bind them later.
+///
+/// Their ports are below those that the system chooses: no other test gets one in between.
+pub fn free_addresses(parties: usize) -> Vec<SocketAddr> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const PORTS: Range<u16> = 14_000..19_000;
+    let own = (std::process::id() % 50) as u16 * 100; // processes that run side by side begin at different ports
+    let next = || PORTS.start + (own + NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS.len() as u16;
+    let addresses = std::iter::repeat_with(|| SocketAddr::from((Ipv4Addr::LOCALHOST, next())));
+    addresses.filter(|address| TcpListener::bind(address).is_ok()).take(parties).collect()
 }
 
 pub fn addresses(listeners: &[TcpListener]) -> Vec<SocketAddr> {

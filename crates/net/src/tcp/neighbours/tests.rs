@@ -169,13 +169,14 @@ fn no_session_waits_for_the_owner_of_another_port() {
         config
     };
     // An address that nobody can own, at which an owner listens that says nothing.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let Some(Spot { lock, socket }) = Spot::of(&free) else { return };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap(); // by no other test
+    let address = taken.local_addr().unwrap().to_string();
+    let Some(Spot { lock, socket }) = Spot::of(&address) else { return };
     create_dir_all(&lock).unwrap();
     let silent = UnixListener::bind(&socket).unwrap();
     let deadline = Instant::now() + ANSWERS * 5;
     thread::scope(|scope| {
-        let waits = scope.spawn(|| Door::open(&config(&free), &pinned, None, deadline).map(drop));
+        let waits = scope.spawn(|| Door::open(&config(&address), &pinned, None, deadline).map(drop));
         let (_held, start) = (silent.accept().unwrap(), Instant::now());
         drop(Door::open(&config("127.0.0.1:0"), &pinned, None, deadline).unwrap());
         assert!(start.elapsed() < ANSWERS * 3 / 4, "{:?}", start.elapsed());
