@@ -89,6 +89,11 @@ impl MakesAhead for Aby {
         self.garbled.clear();
         self.stock.record();
     }
+
+    /// Returns the larger of the sizes at both parties, so that both reach the same decision.
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
+    }
 }
 
 impl GarblesAhead for Aby {
@@ -118,10 +123,5 @@ impl Footprint for Aby {
 
     fn work_shares(&self) -> u64 {
         8
-    }
-
-    /// Returns the larger of the sizes at both parties, so that both reach the same decision.
-    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }
 }

@@ -10,9 +10,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::bell::Work;
 use crate::ctx::Ctx;
 use crate::error::Result;
-use crate::stream::Chunks;
+use crate::stream::{Chunks, Counted};
 
 /// Fewer chunks than this are run one by one.
 const FEW_CHUNKS: usize = 4;
@@ -50,11 +51,11 @@ impl Ctx {
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        if !self.core.counting.counts_alike() || chunks.count() < FEW_CHUNKS {
-            return self.stream(chunks, work, sink).await;
-        }
-        let last = chunks.count() - 1;
-        self.stream_some(chunks, [(0, 1), (1, last - 1), (last, 1)], work, sink).await
+        let some = self.skips_chunks(chunks).then(|| {
+            let last = chunks.count() - 1;
+            vec![(0, 1), (1, last - 1), (last, 1)]
+        });
+        self.stream_which(chunks, some, work, sink).await
     }
 
     /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first chunk, and the
@@ -70,36 +71,41 @@ impl Ctx {
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        if !self.core.counting.counts_alike() || chunks.count() < FEW_CHUNKS {
-            return self.stream(chunks, work, sink).await;
-        }
-        let mut classes: BTreeMap<C, (usize, usize)> = BTreeMap::new();
-        for index in 1..chunks.count() {
-            classes.entry(class(index)).or_insert((index, 0)).1 += 1;
-        }
-        let mut others: Vec<(usize, usize)> = classes.into_values().collect();
-        others.sort_unstable();
-        self.stream_some(chunks, std::iter::once((0, 1)).chain(others), work, sink).await
+        let some = self.skips_chunks(chunks).then(|| {
+            let mut classes: BTreeMap<C, Counted> = BTreeMap::new();
+            for index in 1..chunks.count() {
+                classes.entry(class(index)).or_insert((index, 0)).1 += 1;
+            }
+            let mut some: Vec<Counted> = classes.into_values().collect();
+            some.push((0, 1));
+            some.sort_unstable();
+            some
+        });
+        self.stream_which(chunks, some, work, sink).await
     }
 
-    /// Runs some chunks of a stream in a dry run; each is given by number, with the number of chunks that it counts
-    /// for. The first chunk is given by itself: a sink may allocate the room for all results when it gets the first.
-    async fn stream_some<T>(
+    /// Returns whether this is a dry run that skips chunks of such a row.
+    fn skips_chunks(&self, chunks: Chunks) -> bool {
+        self.core.counting.counts_alike() && chunks.count() >= FEW_CHUNKS
+    }
+
+    /// Runs some chunks of a stream in a dry run, in order. The first chunk counts for itself alone: a sink may
+    /// allocate the room for all results when it gets the first.
+    pub(crate) async fn run_some<'w>(
         &self,
-        chunks: Chunks,
-        some: impl IntoIterator<Item = (usize, usize)>,
-        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
-        mut sink: impl FnMut(Range<usize>, T),
+        some: Vec<Counted>,
+        start: &dyn Fn(Ctx, usize) -> Work<'w>,
+        hand_over: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let (lane, start) = (self.fork_lane(), self.depth.get());
+        let (lane, depth_before) = (self.fork_lane(), self.depth.get());
         for (index, times) in some {
             let ctx = self.child(lane.child(index as u64));
-            ctx.depth.set(start);
+            ctx.depth.set(depth_before);
             ctx.windows.set(1);
             let depth = ctx.depth.clone();
-            let range = chunks.range(index);
             let whole = async {
-                sink(range.clone(), work(ctx, range).await?);
+                start(ctx, index).await?;
+                hand_over(index);
                 Result::Ok(())
             };
             self.core.counting.counted(times, whole).await?;

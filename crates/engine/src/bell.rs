@@ -75,11 +75,15 @@ impl Place {
         Place { waker: Waker::from(child.clone()), child }
     }
 
-    pub fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+    pub fn poll<F: Future + ?Sized>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
         self.child.rang.store(false, Ordering::Release);
         future.poll(&mut Context::from_waker(&self.waker))
     }
 }
+
+/// The work of a child of a fork. What it makes goes to a place of its own, so that code that drives children is the
+/// same for all results, and is compiled once.
+pub(crate) type Work<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
 /// One of many children of a fork.
 pub(crate) struct Child<'a, T> {
@@ -93,9 +97,9 @@ impl<'a, T> Child<'a, T> {
         bell: &Arc<Bell>,
         index: usize,
         depth: Rc<Cell<Depth>>,
-        future: impl Future<Output = Result<T>> + 'a,
+        future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>,
     ) -> Self {
-        Child { future: Box::pin(future), place: Place::new(bell, index), depth }
+        Child { future, place: Place::new(bell, index), depth }
     }
 
     pub fn poll(&mut self) -> Poll<Result<T>> {

@@ -65,7 +65,7 @@ impl Running {
             job(&core).await;
             Ok(())
         };
-        self.tasks.insert(self.next, Child::new(&self.bell, self.next, Rc::default(), whole));
+        self.tasks.insert(self.next, Child::new(&self.bell, self.next, Rc::default(), Box::pin(whole)));
         self.next += 1;
     }
 

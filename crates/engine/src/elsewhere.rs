@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
+use crate::bell::Work;
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::depth::Depth;
@@ -56,29 +57,25 @@ impl LaneStart {
     }
 }
 
-/// The place to which a job's result comes.
-struct Ticket<T>(Mutex<State<T>>);
+/// The place where a job says that it is done, and at which depth.
+struct Ticket(Mutex<State>);
 
-enum State<T> {
+enum State {
     Waiting(Option<Waker>),
-    Done(Result<(T, Depth)>),
+    Done(Result<Depth>),
     Read,
 }
 
-impl<T> Ticket<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fill(&self, done: Result<(T, Depth)>) {
-        if let State::Waiting(Some(waker)) = std::mem::replace(&mut *self.lock(), State::Done(done)) {
+impl Ticket {
+    fn fill(&self, done: Result<Depth>) {
+        if let State::Waiting(Some(waker)) = std::mem::replace(&mut *lock(&self.0), State::Done(done)) {
             waker.wake();
         }
     }
 
-    async fn read(&self) -> Result<(T, Depth)> {
+    async fn read(&self) -> Result<Depth> {
         poll_fn(|context| {
-            let mut state = self.lock();
+            let mut state = lock(&self.0);
             match std::mem::replace(&mut *state, State::Read) {
                 State::Done(done) => Poll::Ready(done),
                 State::Waiting(_) | State::Read => {
@@ -89,6 +86,13 @@ impl<T> Ticket<T> {
         })
         .await
     }
+}
+
+/// Work on a lane that any worker can begin.
+type Job = Box<dyn FnOnce(Ctx) -> Work<'static> + Send>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ctx {
@@ -102,29 +106,55 @@ impl Ctx {
         input: I,
         work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
+        self.job(true, input, work).await
+    }
+
+    /// Runs `work` on this lane; if it `may_leave`, at whichever worker is free.
+    async fn job<I: Send + 'static, T: Send + 'static>(
+        self,
+        may_leave: bool,
+        input: I,
+        work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
+    ) -> Result<T> {
+        if !may_leave {
+            return Box::pin(work(self, input)).await;
+        }
+        let result = Arc::new(Mutex::new(None));
+        let (work, place) = (work.clone(), result.clone());
+        let job: Job = Box::new(move |ctx| {
+            Box::pin(async move {
+                let done = work(ctx, input).await?;
+                *lock(&place) = Some(done);
+                Ok(())
+            })
+        });
+        self.run_elsewhere(job).await?;
+        let done = lock(&result).take();
+        done.ok_or(Error::bug("a job ended without its result"))
+    }
+
+    /// Runs a job on this lane at whichever worker is free.
+    async fn run_elsewhere(self, job: Job) -> Result<()> {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }
-        // In a box, so that the futures of gadgets within gadgets do not nest too deeply for the compiler.
-        let Some(crew) = self.core.crew() else { return Box::pin(work(self, input)).await };
+        let Some(crew) = self.core.crew() else { return job(self).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
-        let start = LaneStart::of(&self);
-        let (work, place) = (work.clone(), ticket.clone());
+        let (start, place) = (LaneStart::of(&self), ticket.clone());
         crew.push(Box::new(move |core| {
             let ctx = start.at(core);
             let (core, depth) = (core.clone(), ctx.depth.clone());
             let (phase, step) = (ctx.phase, ctx.step.as_ref().map(|step| step.id));
             Box::pin(async move {
-                let (done, seconds) = timed(work(ctx, input)).await;
+                let (done, seconds) = timed(job(ctx)).await;
                 core.note_seconds(phase, step, seconds);
                 // What the work sent is on its way, and its costs are counted, before anyone can end the run.
                 let flushed = core.hand_in();
-                place.fill(flushed.and(done).map(|done| (done, depth.get())));
+                place.fill(flushed.and(done).map(|()| depth.get()));
             })
         }));
-        let (done, depth) = ticket.read().await?;
-        self.depth.set(depth);
-        Ok(done)
+        self.depth.set(ticket.read().await?);
+        Ok(())
     }
 
     /// Runs `work` on every chunk as [`Ctx::stream_alike`] does, each chunk at whichever worker of the party is free. A
@@ -142,10 +172,7 @@ impl Ctx {
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => Box::pin(work(ctx, input(range))).await,
-            _ => ctx.elsewhere(input(range), &work).await,
-        };
+        let chunk = async |ctx: Ctx, range| ctx.job(chunks.count() > 1, input(range), &work).await;
         self.stream_alike(chunks, chunk, sink).await
     }
 
@@ -163,10 +190,7 @@ impl Ctx {
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => Box::pin(work(ctx, input(range))).await,
-            _ => ctx.elsewhere(input(range), &work).await,
-        };
+        let chunk = async |ctx: Ctx, range| ctx.job(chunks.count() > 1, input(range), &work).await;
         self.stream_classes(chunks, class, chunk, sink).await
     }
 

@@ -3,12 +3,13 @@
 //! Children start at their parent's depth, and the parent continues at the deepest child's, so rounds of independent
 //! work merge. A child is polled only after it was woken.
 
-use std::cell::Cell;
-use std::future::poll_fn;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
-use crate::bell::{Bell, Child, Place};
+use crate::bell::{Bell, Child, Place, Work};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
@@ -65,42 +66,51 @@ impl Ctx {
     ) -> Result<Join<A, B>> {
         let (one, two) = (self.fork(), self.fork());
         let depths = [one.depth.clone(), two.depth.clone()];
-        let mut first = std::pin::pin!(first(one));
-        let mut second = std::pin::pin!(second(two));
+        let (mut a, mut b) = (None, None);
+        {
+            let first = pin!(async {
+                a = Some(first(one).await?);
+                Result::Ok(())
+            });
+            let second = pin!(async {
+                b = Some(second(two).await?);
+                Result::Ok(())
+            });
+            self.run_both([first, second], depths).await?;
+        }
+        a.zip(b).ok_or(Error::bug("a join ended without its results"))
+    }
+
+    /// Runs the work of two children side by side.
+    async fn run_both(
+        &self,
+        mut work: [Pin<&mut dyn Future<Output = Result<()>>>; 2],
+        depths: [Rc<Cell<Depth>>; 2],
+    ) -> Result<()> {
         let bell = Bell::new();
         let places = [Place::new(&bell, 0), Place::new(&bell, 1)];
-        let (mut a, mut b) = (None, None);
-        let mut rung = Vec::new();
+        let (mut left, mut rung) = ([true; 2], Vec::new());
         poll_fn(|context| {
             bell.listen(context.waker());
-            loop {
+            while left != [false; 2] {
                 bell.take(&mut rung);
                 if rung.is_empty() {
                     return Poll::Pending;
                 }
-                if rung.contains(&0)
-                    && a.is_none()
-                    && let Poll::Ready(done) = places[0].poll(first.as_mut())
-                {
-                    a = Some(done?);
-                }
-                if rung.contains(&1)
-                    && b.is_none()
-                    && let Poll::Ready(done) = places[1].poll(second.as_mut())
-                {
-                    b = Some(done?);
-                }
-                if a.is_some() && b.is_some() {
-                    return Poll::Ready(Result::Ok(()));
+                for &i in &rung {
+                    if left[i]
+                        && let Poll::Ready(done) = places[i].poll(work[i].as_mut())
+                    {
+                        done?;
+                        left[i] = false;
+                    }
                 }
             }
+            Poll::Ready(Result::Ok(()))
         })
         .await?;
         self.depth.set(depths.iter().map(|d| d.get()).fold(self.depth.get(), Depth::join));
-        match (a, b) {
-            (Some(a), Some(b)) => Ok((a, b)),
-            _ => Err(Error::bug("a join ended without its results")),
-        }
+        Ok(())
     }
 
     /// Runs `count` pieces of work side by side. Returns the results in order.
@@ -122,15 +132,37 @@ impl Ctx {
         step: impl Fn(usize) -> Option<Step>,
         work: impl AsyncFn(Ctx, usize) -> Result<T>,
     ) -> Result<Vec<T>> {
+        let results = RefCell::new(Vec::new());
+        results.borrow_mut().resize_with(count, || None);
+        {
+            let (work, results) = (&work, &results);
+            let start = |ctx, i| -> Work<'_> {
+                Box::pin(async move {
+                    let done = work(ctx, i).await?;
+                    results.borrow_mut()[i] = Some(done);
+                    Ok(())
+                })
+            };
+            self.run_children(count, &step, &start).await?;
+        }
+        results.into_inner().into_iter().collect::<Option<_>>().ok_or(Error::bug("a join ended without its results"))
+    }
+
+    /// Runs the work of `count` children side by side.
+    async fn run_children<'w>(
+        &self,
+        count: usize,
+        step: &dyn Fn(usize) -> Option<Step>,
+        start: &dyn Fn(Ctx, usize) -> Work<'w>,
+    ) -> Result<()> {
         let group = self.fork_lane();
         let bell = Bell::new();
         let start = |i: usize| {
             let mut ctx = self.child(group.child(i as u64));
             ctx.step = step(i).or_else(|| self.step.clone());
-            Some(Child::new(&bell, i, ctx.depth.clone(), work(ctx, i)))
+            Some(Child::new(&bell, i, ctx.depth.clone(), start(ctx, i)))
         };
-        let mut children: Vec<Option<Child<'_, T>>> = (0..count).map(start).collect();
-        let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+        let mut children: Vec<Option<Child<'_, ()>>> = (0..count).map(start).collect();
         let (mut left, mut deepest, mut rung) = (count, self.depth.get(), Vec::new());
         poll_fn(|context| {
             bell.listen(context.waker());
@@ -144,7 +176,7 @@ impl Ctx {
                     if let Poll::Ready(done) = child.poll() {
                         deepest = deepest.join(child.depth.get());
                         children[i] = None;
-                        results[i] = Some(done?);
+                        done?;
                         left -= 1;
                     }
                 }
@@ -153,6 +185,6 @@ impl Ctx {
         })
         .await?;
         self.depth.set(deepest);
-        results.into_iter().collect::<Option<_>>().ok_or(Error::bug("a join ended without its results"))
+        Ok(())
     }
 }

@@ -54,7 +54,7 @@ impl<'a, T> Steps<'a, T> {
     {
         let mut lane = self.lane(i);
         lane.step = Some(step);
-        let child = Child::new(&self.bell, i, lane.depth.clone(), work(lane));
+        let child = Child::new(&self.bell, i, lane.depth.clone(), Box::pin(work(lane)));
         self.children.insert(i, child);
     }
 

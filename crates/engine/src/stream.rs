@@ -3,13 +3,14 @@
 //! Every chunk is a lane forked at its parent's depth. So a streamed operation has the rounds of one chunk, and sending
 //! overlaps with computing. Parties report their progress to each other, so that none runs far ahead of the slowest.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::bell::{Bell, Child};
+use crate::bell::{Bell, Child, Work};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::Result;
@@ -75,31 +76,70 @@ impl Ctx {
         &self,
         chunks: Chunks,
         work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+        sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        self.stream_which(chunks, None, work, sink).await
+    }
+
+    /// Runs [`Ctx::stream`]; in a dry run, on some chunks only, if they are given (see [`Ctx::stream_alike`]).
+    pub(crate) async fn stream_which<T>(
+        &self,
+        chunks: Chunks,
+        some: Option<Vec<Counted>>,
+        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
         mut sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        // The results that wait for those of earlier chunks.
+        let results = RefCell::new(Vec::new());
+        let (work, waiting) = (&work, &results);
+        let start = |ctx, index| -> Work<'_> {
+            Box::pin(async move {
+                let done = work(ctx, chunks.range(index)).await?;
+                waiting.borrow_mut().push((index, done));
+                Ok(())
+            })
+        };
+        let mut hand_over = |index: usize| {
+            let at = results.borrow().iter().position(|(of, _)| *of == index);
+            if let Some(at) = at {
+                let (_, done) = results.borrow_mut().swap_remove(at);
+                sink(chunks.range(index), done);
+            }
+        };
+        match some {
+            Some(some) => self.run_some(some, &start, &mut hand_over).await,
+            None => self.run_row(chunks, &start, &mut hand_over).await,
+        }
+    }
+
+    /// Runs the work of all chunks, a window at a time.
+    async fn run_row<'w>(
+        &self,
+        chunks: Chunks,
+        start: &dyn Fn(Ctx, usize) -> Work<'w>,
+        hand_over: &mut dyn FnMut(usize),
     ) -> Result<()> {
         if chunks.count() == 1 {
             let ctx = self.fork();
             ctx.windows.set(1);
             let depth = ctx.depth.clone();
-            let done = work(ctx, chunks.range(0)).await?;
+            start(ctx, 0).await?;
             self.depth.set(self.depth.get().join(depth.get()));
-            sink(chunks.range(0), done);
+            hand_over(0);
             return Ok(());
         }
         let mut row = Row::new(self, chunks);
-        poll_fn(|context| row.advance(context, &work, &mut sink)).await?;
+        poll_fn(|context| row.advance(context, start, hand_over)).await?;
         self.depth.set(row.deepest);
         Ok(())
     }
 }
 
-enum Slot<'a, T> {
-    Running(Child<'a, T>),
-    Done(T),
-}
+/// A chunk that a dry run runs, by number, and the number of chunks that it counts for.
+pub(crate) type Counted = (usize, usize);
 
 /// The state of a stream: chunks `done..next` are live.
-struct Row<'a, 'w, T> {
+struct Row<'a, 'w> {
     ctx: &'a Ctx,
     chunks: Chunks,
     window: usize,
@@ -110,12 +150,13 @@ struct Row<'a, 'w, T> {
     deepest: Depth,
     next: usize,
     done: usize,
-    live: VecDeque<Slot<'w, T>>,
+    /// The live chunks that are not done.
+    live: VecDeque<Option<Child<'w, ()>>>,
     bell: Arc<Bell>,
     rung: Vec<usize>,
 }
 
-impl<'a, 'w, T> Row<'a, 'w, T> {
+impl<'a, 'w> Row<'a, 'w> {
     fn new(ctx: &'a Ctx, chunks: Chunks) -> Self {
         let (lane, window, start) = (ctx.fork_lane(), chunks.window.max(1) * ctx.windows.get(), ctx.depth.get());
         Row {
@@ -134,24 +175,21 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
         }
     }
 
-    fn advance<W>(
+    fn advance(
         &mut self,
         context: &mut Context<'_>,
-        work: &'w W,
-        sink: &mut impl FnMut(Range<usize>, T),
-    ) -> Poll<Result<()>>
-    where
-        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
-    {
+        start: &dyn Fn(Ctx, usize) -> Work<'w>,
+        hand_over: &mut dyn FnMut(usize),
+    ) -> Poll<Result<()>> {
         self.bell.listen(context.waker());
         while self.done < self.chunks.count() {
-            self.start_chunks(context.waker(), work)?;
+            self.start_chunks(context.waker(), start)?;
             let mut rung = std::mem::take(&mut self.rung);
             self.bell.take(&mut rung);
             let moved = !rung.is_empty();
             rung.iter().try_for_each(|&index| self.poll_chunk(index))?;
             self.rung = rung;
-            self.hand_over(sink);
+            self.hand_over(hand_over);
             if !moved {
                 return Poll::Pending;
             }
@@ -160,39 +198,35 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
     }
 
     fn poll_chunk(&mut self, index: usize) -> Result<()> {
-        let Some(slot) = index.checked_sub(self.done).and_then(|at| self.live.get_mut(at)) else { return Ok(()) };
-        if let Slot::Running(child) = slot
+        let Some(live) = index.checked_sub(self.done).and_then(|at| self.live.get_mut(at)) else { return Ok(()) };
+        if let Some(child) = live
             && let Poll::Ready(done) = child.poll()
         {
             self.deepest = self.deepest.join(child.depth.get());
-            *slot = Slot::Done(done?);
+            *live = None;
+            done?;
         }
         Ok(())
     }
 
-    /// Hands finished chunks to the sink, in order.
-    fn hand_over(&mut self, sink: &mut impl FnMut(Range<usize>, T)) {
-        while matches!(self.live.front(), Some(Slot::Done(_))) {
-            if let Some(Slot::Done(value)) = self.live.pop_front() {
-                sink(self.chunks.range(self.done), value);
-            }
+    /// Hands finished chunks over, in order.
+    fn hand_over(&mut self, hand_over: &mut dyn FnMut(usize)) {
+        while let Some(None) = self.live.front() {
+            self.live.pop_front();
+            hand_over(self.done);
             self.done += 1;
             self.report();
         }
     }
 
     /// Starts the chunks that the window and the slowest peer allow.
-    fn start_chunks<W>(&mut self, waker: &Waker, work: &'w W) -> Result<()>
-    where
-        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
-    {
+    fn start_chunks(&mut self, waker: &Waker, start: &dyn Fn(Ctx, usize) -> Work<'w>) -> Result<()> {
         while self.next < self.chunks.count() && self.live.len() < self.window && self.may_start(waker)? {
             let ctx = self.ctx.child(self.lane.child(self.next as u64));
             ctx.depth.set(self.start);
             ctx.windows.set(1);
             let depth = ctx.depth.clone();
-            let child = Child::new(&self.bell, self.next, depth, work(ctx, self.chunks.range(self.next)));
-            self.live.push_back(Slot::Running(child));
+            self.live.push_back(Some(Child::new(&self.bell, self.next, depth, start(ctx, self.next))));
             self.next += 1;
         }
         Ok(())

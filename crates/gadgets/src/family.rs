@@ -111,7 +111,7 @@ impl<S: Functions + Garbles> Computes for S {}
 /// for dry runs ([`Family::dry`]), and can make correlations ahead. What else sessions ask of it is in small traits,
 /// whose defaults serve most families.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + Footprint + 'static {
+pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
     /// The family's description.
     const DESCRIPTOR: Descriptor;
 

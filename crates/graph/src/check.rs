@@ -208,7 +208,7 @@ impl Look<'_> {
         let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
         let given = |id: NodeId| !running.contains(&id) || matches!(self.graph.node(id).op, Op::Part { .. });
-        self.graph.needed(&doubts, given)
+        self.graph.needed(&doubts, &given)
     }
 
     /// Returns the warning for doubtful steps that are not checked.
@@ -323,7 +323,7 @@ impl Look<'_> {
             let node = self.graph.node(*id);
             matches!(node.op, Op::Input { .. }) && node.dtype == dtype && !node.room.grows
         };
-        let all = self.graph.needed(&[id], |id| self.graph.get(id).is_err());
+        let all = self.graph.needed(&[id], &|id| self.graph.get(id).is_err());
         let whole = Interval::signed(bits.clamp(1, 127));
         let enough = match range.lo() < 0 || !dtype.is_unsigned() {
             true => dtype.holding(whole),

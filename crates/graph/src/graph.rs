@@ -145,7 +145,7 @@ impl Graph {
 
     /// Returns the nodes that have to be run for `targets`, operands first: the targets and what they depend on, up to
     /// nodes that are `done`.
-    pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
+    pub fn needed(&self, targets: &[NodeId], done: &dyn Fn(NodeId) -> bool) -> Vec<NodeId> {
         let end = targets.iter().map(|id| id.index() + 1).max().unwrap_or(0);
         // One bit for each of the nodes from `first` on: requests are small, and sessions long.
         let mut wanted = vec![0u64; end.saturating_sub(self.first).div_ceil(64)];

@@ -45,7 +45,7 @@ pub(crate) fn fault(graph: &Graph, id: NodeId) -> Fault {
 
 /// Returns whether the result is proven to fit if every input without a bound has this one, in the user's units.
 fn fits(graph: &Graph, id: NodeId, bound: i128) -> bool {
-    let mut order = graph.needed(&[id], |id| graph.get(id).is_err());
+    let mut order = graph.needed(&[id], &|id| graph.get(id).is_err());
     if order.len() > LOOKED_THROUGH {
         return false;
     }

@@ -76,9 +76,9 @@ fn needed_steps_are_found_after_forgetting() {
     let newest = NodeId(graph.len() as u32 - 1);
     let roots: BTreeSet<NodeId> = [x, y, z].into();
     graph.forget(graph.len(), &roots);
-    assert_eq!(graph.needed(&[z, newest], |_| false), [x, y, z, newest]);
-    assert_eq!(graph.needed(&[z], |id| id == y), [x, z]);
-    assert!(graph.needed(&[z], |id| id == z).is_empty());
+    assert_eq!(graph.needed(&[z, newest], &|_| false), [x, y, z, newest]);
+    assert_eq!(graph.needed(&[z], &|id| id == y), [x, z]);
+    assert!(graph.needed(&[z], &|id| id == z).is_empty());
 }
 
 #[test]

@@ -318,10 +318,10 @@ fn only_what_a_target_needs_is_run() {
     let double = p.at().binary(B::Add, x, x).unwrap();
     let unused = p.at().binary(B::Mul, x, y).unwrap();
     let z = p.at().binary(B::Sub, double, y).unwrap();
-    assert_eq!(p.graph.needed(&[z], |_| false), [x, y, double, z]);
-    assert_eq!(p.graph.needed(&[z], |id| id == double), [y, z]);
-    assert_eq!(p.graph.needed(&[z, unused, z], |id| id == z), [x, y, unused]);
-    assert_eq!(p.graph.needed(&[], |_| false), []);
+    assert_eq!(p.graph.needed(&[z], &|_| false), [x, y, double, z]);
+    assert_eq!(p.graph.needed(&[z], &|id| id == double), [y, z]);
+    assert_eq!(p.graph.needed(&[z, unused, z], &|id| id == z), [x, y, unused]);
+    assert_eq!(p.graph.needed(&[], &|_| false), []);
 }
 
 #[test]

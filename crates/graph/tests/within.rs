@@ -177,7 +177,7 @@ fn proofs_are_built_alike_whatever_was_forgotten() {
         for &a in &roots {
             at(graph).places(a).unwrap();
         }
-        graph.needed(&[NodeId(graph.len() as u32 - 1)], |_| false);
+        graph.needed(&[NodeId(graph.len() as u32 - 1)], &|_| false);
         assert!(graph.proof_of(inputs[0]) == Some(early));
     }
     assert_eq!(programs[0].hashes().last(), programs[1].hashes().last());

@@ -110,7 +110,12 @@ impl Family for Pika {
     }
 }
 
-impl MakesAhead for Pika {}
+impl MakesAhead for Pika {
+    /// Returns the larger of the sizes at parties 0 and 1, so that all parties decide alike by it.
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
+    }
+}
 
 impl GarblesAhead for Pika {}
 
@@ -125,12 +130,11 @@ impl Footprint for Pika {
         4
     }
 
-    fn lookup_bytes(&self, (entries, bits): (usize, u32), len: u64) -> u64 {
-        under_way(entries, bits, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
+    fn factor_bytes(&self, bits: u32, len: usize) -> u64 {
+        2 * self.value_bytes(bits, len) // with the value that was opened of it, or, at the party that deals, its mask
     }
 
-    /// Returns the larger of the sizes at parties 0 and 1, so that all parties decide alike by it.
-    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
+    fn lookup_bytes(&self, (entries, bits): (usize, u32), len: u64) -> u64 {
+        under_way(entries, bits, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
     }
 }

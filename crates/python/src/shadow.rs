@@ -94,7 +94,7 @@ impl Session {
         let known: std::collections::BTreeSet<u32> = known.into_iter().collect();
         let inner = self.lock()?;
         let look = |graph: &Graph| {
-            let needed = graph.needed(&targets, |id| known.contains(&id.0));
+            let needed = graph.needed(&targets, &|id| known.contains(&id.0));
             needed.into_iter().map(|id| step(py, graph, id)).collect::<PyResult<Vec<_>>>()
         };
         inner.with_graph(look).map_err(|error| raise(py, &error))?

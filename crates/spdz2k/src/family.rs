@@ -122,6 +122,14 @@ impl MakesAhead for Spdz2k {
         self.stock().make_in_turns(turns);
         largest
     }
+
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        self.online.stock_bytes(kind, len)
+    }
+
+    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
+        self.memory().bytes_of_making(demand.totals())
+    }
 }
 
 impl GarblesAhead for Spdz2k {}
@@ -159,14 +167,6 @@ impl Footprint for Spdz2k {
             true => 0,
             false => (8 + 3 * self.online.keys().parties as u64) * self.online.bytes_of(bits, products),
         }
-    }
-
-    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        self.online.stock_bytes(kind, len)
-    }
-
-    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        self.memory().bytes_of_making(demand.totals())
     }
 }
 

@@ -4,7 +4,7 @@
 use quorate_authenticated::Kind;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Footprint, Gadgets, MakesAhead};
+use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
 

@@ -1,10 +1,9 @@
 //! The memory that a party needs, as a family predicts it.
 
-use quorate_engine::{Demand, Stocks};
 use quorate_ring::Ring;
 
-/// The bytes of values, of correlations, and of the work on them.
-pub trait Footprint: Stocks {
+/// The bytes of values, and of the work on them.
+pub trait Footprint {
     /// Returns the number of shares of each value that a party holds.
     fn shares(&self) -> u64;
 
@@ -28,21 +27,15 @@ pub trait Footprint: Stocks {
         share as u64 * self.shares()
     }
 
+    /// Returns the bytes of a value that is marked as a factor of later products, which may keep what was opened of it.
+    fn factor_bytes(&self, bits: u32, len: usize) -> u64 {
+        self.value_bytes(bits, len)
+    }
+
     /// Returns the bytes that a party holds for `products` products of elements, all at once and one by one: element by
     /// element, or those of matrices.
     fn products_bytes(&self, _bits: u32, _products: usize, _of_matrices: bool) -> u64 {
         0
-    }
-
-    /// Returns the bytes of one party's stock of correlations, where shares are plain vectors.
-    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
-        self.layout(kind).bytes(len) * self.shares()
-    }
-
-    /// Returns the bytes held besides the stock while a demand is made, where each kind is made in a stream and all
-    /// kinds side by side.
-    fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
-        demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
     }
 }
 

@@ -2,9 +2,11 @@
 
 use quorate_engine::{Demand, Stocks};
 
+use super::footprint::{Footprint, streaming_bytes};
+
 /// When a family makes the correlations of a run: before its inputs are used, in turns while it runs, or where they are
 /// drawn.
-pub trait MakesAhead: Stocks {
+pub trait MakesAhead: Footprint + Stocks {
     /// Whether all correlations of a run are made before its inputs are used, however large they are. A run is refused
     /// if they do not fit.
     const ONLY_AHEAD: bool = false;
@@ -27,5 +29,16 @@ pub trait MakesAhead: Stocks {
     /// Returns the recorded demand.
     fn take_demand(&self) -> Demand<Self::Kind> {
         self.stock().take_demand()
+    }
+
+    /// Returns the bytes of one party's stock of correlations, where shares are plain vectors.
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
+        self.layout(kind).bytes(len) * self.shares()
+    }
+
+    /// Returns the bytes held besides the stock while a demand is made, where each kind is made in a stream and all
+    /// kinds side by side.
+    fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
+        demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
     }
 }

@@ -79,6 +79,14 @@ impl Family for PikaMalicious {
 impl MakesAhead for PikaMalicious {
     /// The dealer may cheat, so what it deals is checked before anything depends on an input.
     const ONLY_AHEAD: bool = true;
+
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        self.online.stock_bytes(kind, len)
+    }
+
+    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
+        making_bytes(demand)
+    }
 }
 
 impl GarblesAhead for PikaMalicious {}
@@ -111,13 +119,5 @@ impl Footprint for PikaMalicious {
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         self.online.value_bytes(bits, len)
-    }
-
-    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        self.online.stock_bytes(kind, len)
-    }
-
-    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        making_bytes(demand)
     }
 }

@@ -33,7 +33,7 @@ impl Fake {
 
     fn decide(&self, book: &mut Book, graph: &Graph, last: NodeId) -> Vec<Domain> {
         let conditions = Conditions { garbles: false, allowed: [true; Domain::ALL.len()], offline_weight: 1.0 };
-        let nodes = graph.needed(&[last], |_| false);
+        let nodes = graph.needed(&[last], &|_| false);
         let reveals = vec![Reveal { node: last, to: None }];
         let mut work = Work { graph, nodes, reveals, domains: Domains::default() };
         let Ok(decision) = Planner { prices: self, conditions }.decide(book, &work);

@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_gadgets::Family;
+use quorate_gadgets::Footprint;
 use quorate_graph::{Domain, Graph, NodeId, Op};
 use quorate_planner::Work;
 
@@ -133,8 +133,8 @@ pub(crate) struct Schedule {
 }
 
 /// The input of a schedule.
-pub(crate) struct Given<'a, B> {
-    pub backend: &'a B,
+pub(crate) struct Given<'a> {
+    pub backend: &'a dyn Footprint,
     pub work: &'a Work<'a>,
     /// Values that exist before the run.
     pub held: &'a BTreeSet<NodeId>,
@@ -150,7 +150,7 @@ impl Schedule {
     /// Returns the first of these schedules that fits the limit: every step whole; large steps in pieces; in addition,
     /// values within their users' pieces. If none fits, returns the last one. If no limit is set, that of
     /// [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
-    pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
+    pub fn of(given: &Given<'_>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
             Limit::Named(bytes) => Rule::under(bytes),
@@ -183,7 +183,7 @@ impl Schedule {
     /// Returns a schedule in which everything that can be runs in pieces of `units` units. `within`: all values that
     /// can be are within others' pieces.
     #[cfg(test)]
-    pub fn in_pieces<B: Family>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
+    pub fn in_pieces(given: &Given<'_>, units: usize, within: bool) -> Schedule {
         let mut inner = BTreeSet::new();
         if within {
             inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
@@ -200,7 +200,7 @@ impl Schedule {
     }
 
     /// Returns this schedule for other nodes.
-    pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
+    pub fn moved(&self, to: &dyn Fn(NodeId) -> NodeId) -> Schedule {
         let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();
         let windows = self.windows.iter().map(|(&id, &windows)| (to(id), windows)).collect();
         Schedule { ways, windows, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
@@ -255,7 +255,7 @@ impl Schedule {
     }
 }
 
-impl<B: Family> Given<'_, B> {
+impl Given<'_> {
     fn graph(&self) -> &Graph {
         self.work.graph
     }

@@ -4,7 +4,7 @@
 //! matrix product) or holds several vectors of full length (a tournament) is counted with its length, or with that of
 //! its pieces. The program itself, its libraries and what users hold in numpy come on top.
 
-use quorate_gadgets::Family;
+use quorate_gadgets::Footprint;
 use quorate_graph::{Domain, Dtype, Graph, Memory, Node, NodeId, Op};
 use quorate_planner::Work;
 
@@ -63,17 +63,18 @@ impl Sizes {
 }
 
 /// Returns the bytes of a node's value at one party.
-pub(crate) fn value_bytes<B: Family>(backend: &B, node: &Node) -> u64 {
+pub(crate) fn value_bytes(backend: &dyn Footprint, node: &Node) -> u64 {
     bytes_of(backend, node, node.elements())
 }
 
 /// Returns the bytes of a node's value at one party, in the sharing in which it is made.
-pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) -> u64 {
+pub(crate) fn held_bytes(backend: &dyn Footprint, work: &Work<'_>, id: NodeId) -> u64 {
     let node = work.graph.node(id);
     let bits = node.elements() as u64 * u64::from(node.dtype.bits());
     match work.domains.of(id) {
-        // With the value that was opened of it, or, at the party that deals, with its mask.
-        Domain::A if node.op == Op::AsFactor && B::KEEPS_FACTORS => 2 * value_bytes(backend, node),
+        Domain::A if node.op == Op::AsFactor && !node.is_public() => {
+            backend.factor_bytes(node.dtype.bits(), node.elements())
+        }
         Domain::B if !node.is_public() => backend.value_bytes(1, bits as usize),
         Domain::Y if !node.is_public() => LABEL_BYTES * bits,
         _ => value_bytes(backend, node),
@@ -81,7 +82,7 @@ pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) ->
 }
 
 /// Returns the bytes of `len` elements of a node's value at one party.
-pub(crate) fn bytes_of<B: Family>(backend: &B, node: &Node, len: usize) -> u64 {
+pub(crate) fn bytes_of(backend: &dyn Footprint, node: &Node, len: usize) -> u64 {
     match node.is_public() {
         true => in_the_clear(node.dtype, len),
         false => backend.value_bytes(node.dtype.bits(), len),
@@ -107,15 +108,15 @@ fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
 }
 
 /// Returns the bytes that an operation works with besides its operands and its result.
-pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Sizes) -> u64 {
+pub(crate) fn working_bytes(backend: &dyn Footprint, graph: &Graph, id: NodeId, load: &Sizes) -> u64 {
     bytes_with_windows(backend, graph, id, load, 1)
 }
 
 /// Returns the bytes that an operation works with besides its operands and its result. If its streams have more than a
 /// window of chunks, `windows` times as many are under way. Look-ups and circuits are not affected: families and
 /// circuits decide what those have under way.
-pub(crate) fn bytes_with_windows<B: Family>(
-    backend: &B,
+pub(crate) fn bytes_with_windows(
+    backend: &dyn Footprint,
     graph: &Graph,
     id: NodeId,
     load: &Sizes,
@@ -171,7 +172,7 @@ pub(crate) fn bytes_with_windows<B: Family>(
 
 /// Returns the number of products of secret elements in a result, where a protocol multiplies all of them at once;
 /// otherwise 0.
-pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
+pub(crate) fn products_one_by_one(backend: &dyn Footprint, graph: &Graph, node: &Node, result: usize) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
     if has_public || backend.products_bytes(node.dtype.bits(), 1, node.op != Op::Mul) == 0 {
         return 0;
@@ -198,7 +199,7 @@ fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
 
 /// Returns the bytes under way in the streams of a step whose longest vector has `longest` elements. Measured, with
 /// correlations made where they are drawn.
-fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, windows: u64) -> u64 {
+fn streamed(backend: &dyn Footprint, memory: Memory, is_cut: bool, longest: u64, windows: u64) -> u64 {
     let window = (windows * WINDOW_BYTES).min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest);
     let elements = |bytes: u64, count: u64| bytes * backend.work_shares() * count.min(windows * WINDOW_ELEMENTS);
     match memory {

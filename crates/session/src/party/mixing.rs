@@ -69,7 +69,7 @@ pub(super) fn in_pieces<B: Family>(work: &mut Work<'_>, store: &Store<B>) {
     }
 }
 
-pub(super) fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
+pub(super) fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: &dyn Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
     Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec(), domains: Domains::default() }
 }

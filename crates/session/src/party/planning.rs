@@ -36,7 +36,7 @@ impl<B: Family> Worker<B> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
-        let mut work = work(graph, reveals, done);
+        let mut work = work(graph, reveals, &done);
         let parties = self.party.parties();
         let (mut limit, mut windows) = (Limit::named(self.options.max_memory), self.options.windows());
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Named)?;

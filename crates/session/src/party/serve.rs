@@ -98,7 +98,7 @@ fn serve<B: Family>(serve: Serve) {
             }
             Command::Needed { targets, reply } => {
                 let needed =
-                    worker.program.read().map(|program| program.graph.needed(&targets, |id| worker.store.has(id)));
+                    worker.program.read().map(|program| program.graph.needed(&targets, &|id| worker.store.has(id)));
                 let _ = reply.send(needed.unwrap_or_default());
             }
             Command::Leave { gave_up } => {

@@ -251,7 +251,7 @@ impl<S: Computes> Store<S> {
     /// Returns what to keep after a run of `running`.
     pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
         let running = Places(running);
-        kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.of(id).is_some())
+        kept(graph, &self.alive, &|id: NodeId| self.values.contains_key(&id) || running.of(id).is_some())
     }
 
     /// Returns what a run of `running` would keep if it came now and all parties released the same arrays. It counts
@@ -266,7 +266,7 @@ impl<S: Computes> Store<S> {
             let mut later = alive.split_off(&first);
             alive.extend(later.split_off(&NodeId(last.0 + 1)));
         }
-        kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
+        kept(graph, &alive, &|id: NodeId| self.has(id) || running.contains(&id))
     }
 
     /// Returns the nodes that may be needed from now on, whether the pending run counts or not. These are arrays,
@@ -280,8 +280,8 @@ impl<S: Computes> Store<S> {
         let waiting = |done: &dyn Fn(NodeId) -> bool| -> Vec<NodeId> {
             self.alive.iter().copied().filter(|&id| !done(id)).collect()
         };
-        needs.extend(graph.needed(&waiting(&before), before));
-        needs.extend(graph.needed(&waiting(&after), after));
+        needs.extend(graph.needed(&waiting(&before), &before));
+        needs.extend(graph.needed(&waiting(&after), &after));
         needs
     }
 
@@ -295,12 +295,12 @@ impl<S: Computes> Store<S> {
 
 /// Returns what is kept while the arrays `alive` live: their values, and what those that are not `done` need. That
 /// includes what a proof of their ranges would be about, and existing proofs.
-fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) -> Kept {
+fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: &dyn Fn(NodeId) -> bool) -> Kept {
     let about: Vec<NodeId> = alive.iter().flat_map(|&id| graph.rests_on(id)).copied().collect();
     let proofs = about.iter().filter_map(|&id| graph.proof_of(id)).filter(|&proof| done(proof));
     let alive: BTreeSet<NodeId> = alive.iter().copied().chain(proofs).chain(about.iter().copied()).collect();
     let waiting: Vec<NodeId> = alive.iter().copied().filter(|&id| !done(id)).collect();
-    let needed = graph.needed(&waiting, &done);
+    let needed = graph.needed(&waiting, done);
     let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
     let values = alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
     let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });

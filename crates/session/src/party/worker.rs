@@ -68,7 +68,7 @@ impl<B: Family> Worker<B> {
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
-        let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let mut work = work(graph, &job.reveals, &|id| self.store.values.contains_key(&id));
         let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Ignored)?;
         let after = self.store.kept(graph, &work.nodes);
@@ -77,13 +77,13 @@ impl<B: Family> Worker<B> {
         let held = self.store.values.keys().copied().collect();
         let windows = self.options.windows();
         let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
-        let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
+        let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
         let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if windows > 1 && allowed.less_for(&dry.need).is_some() {
             // More chunks under way are not worth a limit on memory.
             let asked = Asked { windows: 1, ..asked };
-            let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
+            let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
             dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         }
         if let Some(less) = allowed.less_for(&dry.need) {

@@ -22,7 +22,7 @@ use crate::run::conversions::converted;
 use crate::run::executor::{Around, Executor};
 use crate::run::shapes::shape_of;
 use crate::work::effort::Taken;
-use crate::work::order::Places;
+use crate::work::order::read_from_before;
 use crate::work::value::Known;
 
 /// The largest number of schedules that are made for the same bounds. Each takes into account what the last dry run
@@ -423,10 +423,11 @@ impl OneStep<'_> {
 
 /// Returns shapes in place of the values that exist before a run.
 fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
-    let running = Places(&work.nodes);
-    let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
-    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|&id| running.of(id).is_none());
-    used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
+    let mut shapes = Known::new();
+    for id in read_from_before(work) {
+        shapes.insert(id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?));
+    }
+    Ok(shapes)
 }
 
 /// Adds up the counts by the name of the kind in messages; kinds that belong to different values share a name.

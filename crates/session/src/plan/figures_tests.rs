@@ -94,7 +94,7 @@ impl<C: Fn(&dyn Fn(bool) -> Seen)> Visit for Runs<'_, C> {
     fn family<F: Family>(self) {
         let Runs { program: (graph, result), parties, limit, check } = self;
         let reveals = vec![Reveal { node: *result, to: None }];
-        let work = Work { graph, nodes: graph.needed(&[*result], |_| false), reveals, domains: Domains::default() };
+        let work = Work { graph, nodes: graph.needed(&[*result], &|_| false), reveals, domains: Domains::default() };
         let held = BTreeSet::new();
         for me in 0..parties {
             check(&|figures| {

@@ -29,7 +29,7 @@ pub(crate) struct Likeness {
 impl Likeness {
     /// Returns the likeness of a request; `None` where it is too long to be remembered. `bytes` returns the bytes of a
     /// value at a party.
-    pub fn of(asked: &Asked<'_>, bytes: impl Fn(NodeId) -> u64) -> Option<Likeness> {
+    pub fn of(asked: &Asked<'_>, bytes: &dyn Fn(NodeId) -> u64) -> Option<Likeness> {
         let &Asked { work, held, keeps, limit, windows, .. } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
             return None;
@@ -115,7 +115,7 @@ impl<K: Ord + Clone> Remembered<K> {
         let Some(Likeness { hash, nodes }) = like else { return dry_run() };
         if let Some((from, known)) = self.0.get(&hash) {
             let now: BTreeMap<NodeId, NodeId> = from.iter().copied().zip(nodes).collect();
-            let known = known.moved(|id| now.get(&id).copied().unwrap_or(id));
+            let known = known.moved(&|id| now.get(&id).copied().unwrap_or(id));
             if cfg!(debug_assertions) {
                 known.must_be(&dry_run()?);
             }
@@ -126,7 +126,7 @@ impl<K: Ord + Clone> Remembered<K> {
             if self.0.len() == MOST {
                 self.0.clear();
             }
-            self.0.insert(hash, (nodes, found.moved(|id| id)));
+            self.0.insert(hash, (nodes, found.moved(&|id| id)));
         }
         Ok(found)
     }
@@ -134,10 +134,10 @@ impl<K: Ord + Clone> Remembered<K> {
 
 impl<K: Ord + Clone> DryRun<K> {
     /// Returns this dry run for other nodes.
-    fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> DryRun<K> {
+    fn moved(&self, to: &dyn Fn(NodeId) -> NodeId) -> DryRun<K> {
         let step = |id: u32| to(NodeId(id)).0;
         let mut need = self.need;
-        need.at = need.at.map(&to);
+        need.at = need.at.map(to);
         DryRun {
             demand: self.demand.with_steps(step),
             offline: self.offline.clone(),

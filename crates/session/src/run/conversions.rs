@@ -27,7 +27,7 @@ type Conversion<S> = (NodeId, Slot<Rc<Value<S>>>);
 impl<S: Computes> Conversions<S> {
     /// Lists every value that some step may need in a sharing; the first such step in the program's order makes the
     /// conversion.
-    pub fn of(work: &Work<'_>, is_value: impl Fn(NodeId) -> bool) -> Self {
+    pub fn of(work: &Work<'_>, is_value: &dyn Fn(NodeId) -> bool) -> Self {
         let mut all = BTreeMap::new();
         if work.domains.is_plain() {
             return Conversions(all);

@@ -72,7 +72,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         (room, schedule): (Option<u64>, &'a Schedule),
     ) -> Self {
         let (order, values) = (Order::of(work, S::CHECKED), Values::of(work, known));
-        let conversions = Conversions::of(work, |id| values.contains(id));
+        let conversions = Conversions::of(work, &|id| values.contains(id));
         let (row, gate, clock) = (Row::new(work, &order, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
         Executor {
             s,

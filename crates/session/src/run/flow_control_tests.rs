@@ -114,7 +114,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
         let x = graph.at(at()).input(0, 3, &[200_000], Dtype::INT64, None).unwrap();
         let less = graph.at(at()).binary(BinaryOp::Lt, x, Operand::int(&5)).unwrap();
         let reveals = vec![Reveal { node: less, to: None }];
-        let nodes = graph.needed(&[less], |_| false);
+        let nodes = graph.needed(&[less], &|_| false);
         let work = Work { graph: &graph, nodes, reveals, domains: Default::default() };
         let values = Data::Ints((0..200_000).collect());
         let inputs = BTreeMap::from([(x, Arc::new(OwnInput(encode_input(&graph, x, &values).unwrap().plain)))]);

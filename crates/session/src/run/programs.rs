@@ -53,7 +53,7 @@ impl Program {
     }
 
     pub fn work(&self) -> Work<'_> {
-        let nodes = self.graph.needed(&self.reveals, |_| false);
+        let nodes = self.graph.needed(&self.reveals, &|_| false);
         let reveals = self.reveals.iter().map(|&node| Reveal { node, to: None }).collect();
         Work { graph: &self.graph, nodes, reveals, domains: self.domains.clone() }
     }

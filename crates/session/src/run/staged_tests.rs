@@ -224,7 +224,7 @@ fn run_program(
         let mut run = party.begin_alone().unwrap();
         let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
         let s = Suspicious { rss: rss.clone(), lies_before, events: Arc::default() };
-        let nodes = graph.needed(results, |_| false);
+        let nodes = graph.needed(results, &|_| false);
         let work = Work { graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
         let (known, none, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
         let own = inputs.get(me).unwrap_or(&none);
@@ -259,7 +259,7 @@ fn results_are_revealed_between_two_checks_in_the_rounds_of_a_dry_run() {
                 let (graph, _, results) = program();
                 let rss = Rss::dry(3, me).unwrap();
                 let s = Suspicious { rss: rss.clone(), lies_before: None, events: Arc::default() };
-                let nodes = graph.needed(&results, |_| false);
+                let nodes = graph.needed(&results, &|_| false);
                 let work = Work { graph: &graph, nodes, reveals: reveals.clone(), domains: Default::default() };
                 let (known, inputs, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
                 let executor = Executor::new(

@@ -1,7 +1,6 @@
 //! The values of a run, by the place of their step in the program's order, with the number of uses that remain.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Depth, Error, Result};
@@ -9,7 +8,7 @@ use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 use quorate_planner::Work;
 
-use crate::work::order::Places;
+use crate::work::order::{Places, all_read, read_from_before};
 use crate::work::value::{Known, Value};
 
 /// The values that exist: those of the run's nodes, and those from before.
@@ -30,19 +29,14 @@ struct Entry<S: Computes> {
 impl<'w, S: Computes> Values<'w, S> {
     pub fn of(work: &'w Work<'_>, known: &Known<S>) -> Self {
         let places = Places(&work.nodes);
-        let operands = || work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
-        let read = || operands().chain(work.reveals.iter().map(|reveal| reveal.node));
-        let before: BTreeSet<NodeId> = read().filter(|&id| places.of(id).is_none()).collect();
-        let known_values = before.iter().map(|id| known.get(id).cloned());
-        let own = work.nodes.iter().map(|_| None);
-        let entry = |value| Entry { value, made: Depth::default(), uses: 0 };
-        let entries: Vec<Entry<S>> = own.chain(known_values).map(entry).collect();
-        let values = Values { places, known: before.into_iter().collect(), entries: RefCell::new(entries) };
-        {
-            let mut entries = values.entries.borrow_mut();
-            read().filter_map(|id| values.place(id)).for_each(|at| entries[at].uses += 1);
+        let (before, uses) = reads(work);
+        let own = work.nodes.len();
+        let mut entries = Vec::with_capacity(uses.len());
+        for (at, uses) in uses.into_iter().enumerate() {
+            let value = at.checked_sub(own).and_then(|at| known.get(&before[at]).cloned());
+            entries.push(Entry { value, made: Depth::default(), uses });
         }
-        values
+        Values { places, known: before, entries: RefCell::new(entries) }
     }
 
     pub fn places(&self) -> Places<'w> {
@@ -50,8 +44,7 @@ impl<'w, S: Computes> Values<'w, S> {
     }
 
     fn place(&self, id: NodeId) -> Option<usize> {
-        let known = || self.known.binary_search(&id).ok().map(|at| self.places.0.len() + at);
-        self.places.of(id).or_else(known)
+        place(self.places, &self.known, id)
     }
 
     /// Returns whether the run has a value of this node, now or later.
@@ -86,4 +79,19 @@ impl<'w, S: Computes> Values<'w, S> {
         }
         entry.uses == 0
     }
+}
+
+/// Returns the nodes from before that a run reads, in order, and the number of uses of each of the run's own nodes and
+/// then of these.
+fn reads(work: &Work<'_>) -> (Vec<NodeId>, Vec<u32>) {
+    let before = read_from_before(work);
+    let mut uses = vec![0; work.nodes.len() + before.len()];
+    all_read(work).filter_map(|id| place(Places(&work.nodes), &before, id)).for_each(|at| uses[at] += 1);
+    (before, uses)
+}
+
+/// Returns the place of a node among a run's own nodes, followed by those from before.
+fn place(own: Places<'_>, before: &[NodeId], id: NodeId) -> Option<usize> {
+    let known = || before.binary_search(&id).ok().map(|at| own.0.len() + at);
+    own.of(id).or_else(known)
 }

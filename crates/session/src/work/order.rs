@@ -2,7 +2,7 @@
 //! the program's, with every reveal right behind the node that it opens, or, where openings are checked first, with all
 //! reveals at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_graph::{NodeId, Op};
 use quorate_planner::Work;
@@ -141,6 +141,19 @@ fn behind_checks(work: &Work<'_>) -> Vec<usize> {
         }
     };
     work.nodes.iter().enumerate().filter(waits).map(|(place, _)| place).collect()
+}
+
+/// Returns the nodes from before that a run reads, in order.
+pub(crate) fn read_from_before(work: &Work<'_>) -> Vec<NodeId> {
+    let own = Places(&work.nodes);
+    let before: BTreeSet<NodeId> = all_read(work).filter(|&id| own.of(id).is_none()).collect();
+    before.into_iter().collect()
+}
+
+/// Iterates over all that a run reads, once for each use.
+pub(crate) fn all_read(work: &Work<'_>) -> impl Iterator<Item = NodeId> {
+    let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
+    operands.chain(work.reveals.iter().map(|reveal| reveal.node))
 }
 
 /// The steps that each step waits for. Steps are numbered so that each comes after all that it reads.

@@ -12,7 +12,7 @@ const MB: u64 = 1_000_000;
 /// Returns the schedule of a program without a limit, and the one in which every step is whole.
 fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedule, Schedule)> {
     let reveals = vec![Reveal { node: result, to: None }];
-    let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
+    let work = Work { graph, nodes: graph.needed(&[result], &|_| false), reveals, domains };
     let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
     let given =
         Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
@@ -64,7 +64,7 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
             domains.set(pairs, Domain::B);
         }
         let reveals = vec![Reveal { node: sums, to: None }];
-        let nodes = graph.needed(&[sums], |_| false);
+        let nodes = graph.needed(&[sums], &|_| false);
         let work = Work { graph: &graph, nodes, reveals, domains };
         let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
         let unchecked = BTreeMap::new();
@@ -99,7 +99,7 @@ fn short_numbers_fill_a_window_later() {
         });
         let less = graph.at(at()).binary(BinaryOp::Lt, x, Operand::Node(y)).unwrap();
         let reveals = vec![Reveal { node: less, to: None }];
-        let nodes = graph.needed(&[less], |_| false);
+        let nodes = graph.needed(&[less], &|_| false);
         let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
         let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
         let given =
@@ -118,7 +118,7 @@ fn schedules_do_not_affect_chunks_of_look_ups() {
     let entries: Vec<i128> = (0..256).collect();
     let found = graph.at(at()).lookup(x, -128, &entries, Dtype::INT64).unwrap();
     let reveals = vec![Reveal { node: found, to: None }];
-    let nodes = graph.needed(&[found], |_| false);
+    let nodes = graph.needed(&[found], &|_| false);
     let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
     let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
     let of = |windows| {
@@ -159,7 +159,8 @@ fn products_are_cut_each_time_that_a_turn_does_not_fit() {
     let [x, y] = [0, 1].map(|owner| graph.at(at()).input(owner, 3, &[200_000], Dtype::INT64, None).unwrap());
     let product = graph.at(at()).binary(BinaryOp::Mul, x, Operand::Node(y)).unwrap();
     let reveals = vec![Reveal { node: product, to: None }];
-    let work = Work { graph: &graph, nodes: graph.needed(&[product], |_| false), reveals, domains: Domains::default() };
+    let work =
+        Work { graph: &graph, nodes: graph.needed(&[product], &|_| false), reveals, domains: Domains::default() };
     let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
     let given =
         Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
