@@ -21,7 +21,7 @@ PIECE = 50  # images at a time
 DEPTHS = range(4, 9)
 CLEAR = "in the clear"
 
-#: What asks a network in secret: its outputs for some images.
+#: A function that evaluates a network on secret images, and returns its outputs.
 Ask = Callable[[Any, np.ndarray], Any]
 
 
@@ -41,7 +41,7 @@ class Quality:
 
     @staticmethod
     def of(outputs: np.ndarray, clear: np.ndarray, labels: np.ndarray) -> Quality:
-        """The quality of outputs, beside those in the clear."""
+        """Returns the quality of outputs, compared with those in the clear."""
         powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         largest = powers.max(axis=1) / powers.sum(axis=1)
         error = np.abs(outputs - clear) / np.abs(clear)
@@ -94,7 +94,7 @@ def say(net: _lenet.LeNet, way: str, quality: Quality | None, where: str = "", s
 
 
 def ways(net: _lenet.LeNet, sample: np.ndarray) -> dict[str, Ask]:
-    """How a network is asked in secret."""
+    """Returns the ways to evaluate a network on secrets, by name."""
 
     def scaled(*scales: Any) -> Ask:
         model = net.model(*scales)

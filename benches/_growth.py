@@ -113,7 +113,7 @@ def growth(asked: argparse.Namespace) -> None:
 
 
 def line(axes: Any, figures: list[tuple[int, float]], colour: str, style: str) -> None:
-    """A line through what was measured."""
+    """Draws a line through measured points."""
     if figures:
         x, y = zip(*sorted(figures), strict=True)
         axes.plot(x, y, color=colour, ls=style, marker="o", ms=4)

@@ -38,7 +38,7 @@ def patches(x: np.ndarray) -> np.ndarray:
 
 
 def pooled(x: np.ndarray) -> np.ndarray:
-    """The largest of each 2 x 2."""
+    """Returns the maximum of each 2 x 2 window."""
     n, c, h, w = x.shape
     return x.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
 
@@ -170,7 +170,7 @@ class LeNet:
         return x
 
     def model(self, bits: int, weight_bits: int, sample: np.ndarray | None = None) -> Any:
-        """The same network for secret images, with numbers and weights of so many bits."""
+        """Returns the network for secret images, with this number of bits for numbers and for weights."""
         steps: list[Step] = []
 
         def then(kind: str, attrs: dict[str, Any], *weights: np.ndarray) -> None:

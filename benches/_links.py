@@ -10,7 +10,7 @@ LINKS = ("memory", "lan", "wan")
 
 
 def network(link: str) -> Any:
-    """What `network=` takes: a preset, or a round trip in ms and Mbit/s, as "70/100"."""
+    """Returns the argument of `network=`: a preset, or a round trip in ms and Mbit/s, as in "70/100"."""
     if "/" not in link:
         return None if link == "memory" else link
     rtt_ms, mbit = map(float, link.split("/"))

@@ -18,7 +18,7 @@ DTYPE = qr.fixed(32, FRACTION)
 
 
 class Network(Protocol):
-    """A program, of weights that a session shares once and of a record."""
+    """A program on weights, which a session shares once, and a record."""
 
     name: ClassVar[str]
     theirs: ClassVar[str]
@@ -31,7 +31,7 @@ class Network(Protocol):
         """The result for party 1's record, still secret."""
 
     def clear(self) -> np.ndarray:
-        """What it is in the clear."""
+        """Returns the result in the clear."""
 
 
 def uniform(r: np.random.Generator, bound: float, *shape: int) -> np.ndarray:

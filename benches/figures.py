@@ -115,7 +115,7 @@ def milliseconds(row: Row, phase: str | None = None) -> str:
 
 
 def seconds(row: Row, online: bool = False) -> str:
-    """Of a row, and with `online` those of its online phase behind a semicolon."""
+    """Returns the seconds of a row; with `online`, also those of its online phase, after a semicolon."""
     if row["skipped"] is not None:
         return row["skipped"].removeprefix("skipped: ")
     whole = number(row["seconds"]["median"])
@@ -123,7 +123,7 @@ def seconds(row: Row, online: bool = False) -> str:
 
 
 def sent(*rows: Row, parties: int = 1) -> str:
-    """Megabytes that a party sends, or so many of them."""
+    """Megabytes that a party sends, or that several parties send together."""
     values = [number(row["bytes_per_party"] * parties / 1e6) for row in rows if row["skipped"] is None]
     return f"{'; '.join(values)} MB" if values else ""
 
@@ -263,7 +263,7 @@ TABLES: dict[str, Table] = {
 
 
 class Watch:
-    """What else the processors did since it was made."""
+    """The work of other programs on the processors since this object was made."""
 
     def __init__(self) -> None:
         self.began = self._now()
@@ -281,7 +281,7 @@ class Watch:
         return user + nice + system + irq + soft, stolen, ours
 
     def told(self, elapsed: float) -> str:
-        """In words, of so many seconds."""
+        """Returns a number of seconds in words."""
         now = self._now()
         if now is None or self.began is None:
             return "the load of other programs is not known"
@@ -293,7 +293,7 @@ class Watch:
 
 
 def machine() -> str:
-    """Processor, what it has of what counts here, and cores; never a host's name."""
+    """Returns the processor, its relevant instruction sets, and the number of cores; never the name of the host."""
     found = Bench.machine()
     try:
         flags = set(re.findall(r"\w+", Path("/proc/cpuinfo").read_text(encoding="utf-8")))
@@ -319,7 +319,7 @@ def commit() -> str:
 
 
 def measured(name: str) -> str:
-    """A table as the page has it, each row printed as it comes."""
+    """Returns a table as it is in the page; prints each row when it is measured."""
     table = TABLES[name]
     lines = [f"| {' | '.join(table.head)} |", "|" + "---|" * len(table.head)]
     watch, began = Watch(), time.monotonic()
@@ -334,7 +334,7 @@ def measured(name: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Lines as long as those of pages."""
+    """Wraps text at the line length of the pages."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > 120:
@@ -344,12 +344,12 @@ def wrapped(text: str) -> list[str]:
 
 
 def marks(name: str) -> tuple[str, str]:
-    """Between which a table stands."""
+    """Returns the marks before and after a table."""
     return f"<!-- figures {name}: begin -->", f"<!-- figures {name}: end -->"
 
 
 def put(page: str, name: str, text: str) -> str:
-    """The page with another table between its marks.
+    """Returns the page with this table between its marks.
 
     Raises:
         ValueError: it has no such marks, or several.

@@ -49,7 +49,7 @@ PAPER: dict[int, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
 
 
 def measured(net: QuantisedNetwork, place: Place, asked: argparse.Namespace) -> dict[str, Any]:
-    """What a prediction is said to take, and where it may be run, seconds, the median of some, and megabytes of the
+    """Returns the predicted seconds of a question, the measured median if it may run, and megabytes of the
     busiest party. The first question of a session: weights are shared by it."""
     picture = np.random.default_rng(8).integers(0, 256, (1, *net.shape.sizes)).astype(np.uint8)
     exact = net.shape.mode == "exact"
@@ -88,19 +88,19 @@ def sent(before: Any, after: Any) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where it is run: a family, how many parties, and the link between them."""
+    """A setting: a family, a number of parties, and the link between them."""
 
     protocol: str
     parties: int
     link: str
 
     def opened(self, **options: Any) -> Any:
-        """A session there."""
+        """Returns a session in this setting."""
         return qr.local(self.protocol, self.parties, network(self.link), check=False, **options)
 
 
 def places(asked: argparse.Namespace) -> list[Place]:
-    """All that are asked for."""
+    """Returns the settings that the command line selects."""
     chosen = list(map(int, asked.parties.split(",")))
     return [
         Place(protocol, parties, link)

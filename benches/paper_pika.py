@@ -118,7 +118,7 @@ class Measured:
 def measured(
     runs: int, batch: int, place: str | None, protocol: str = "pika", bits: int = 16, **options: Any
 ) -> Measured:
-    """A sigmoid of numbers of so many bits, 12 after the point, in 32 bits."""
+    """A sigmoid of numbers with this number of bits, 12 of them fractional, in 32 bits."""
     rng = np.random.default_rng(batch)
     reach = (1 << (bits - 1)) - 1
     x = rng.integers(-reach, reach, batch, endpoint=True) / 4096

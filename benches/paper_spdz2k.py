@@ -102,13 +102,13 @@ class Cost:
     note: str = ""
 
     def by(self, count: int) -> Cost:
-        """For each of so many."""
+        """Returns the cost of one of `count` operations."""
         seconds = None if self.seconds is None else (self.seconds[0] / count, self.seconds[1] / count)
         each = {kind: round(total / count) for kind, total in self.correlations.items()}
         return Cost(each, (self.sent[0] / count, self.sent[1] / count), seconds, self.note)
 
     def kinds(self, start: str) -> int:
-        """How many correlations there are whose names begin so."""
+        """Returns the number of correlations whose names begin with `start`."""
         return sum(count for kind, count in self.correlations.items() if kind.startswith(start))
 
 

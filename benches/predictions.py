@@ -113,7 +113,7 @@ def _taken(phase: str, before: qr.Stats, after: qr.Stats) -> tuple[float, float]
 
 
 def measured(workload: Workload, runs: int) -> list[tuple[float, float]]:
-    """Predicted and measured seconds of so many runs; before them is one that finds caches and memory cold."""
+    """Returns predicted and measured seconds of a number of runs, after one run that warms caches and memory."""
     found = []
     far = workload.network is not None
     # Products in a row wrap, which costs what others cost.

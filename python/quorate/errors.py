@@ -83,7 +83,7 @@ class InputWarning(UserWarning):
 
 
 class CostWarning(UserWarning):
-    """A run that is about to start is predicted to send more than 100 GB from one party."""
+    """A warning about costs: a run will send more than 100 GB from one party, or `threads=` exceeds the cores."""
 
 
 class ConfigError(QuorateError, ValueError):

@@ -381,7 +381,7 @@ LEARN = [
         r"call (fit\(X, y\)) first",
     ),
     Case(
-        "sum it up, or say along= what it goes on",
+        "sum it up, or state along=",
         "x = given([1.0, 2.0]); qr.learn.gradient(x * x, [x])[0]",
         "x = given([1.0, 2.0]); qr.learn.gradient((x * x).sum(), [x])[0]",
         [2.0, 4.0],

@@ -1,4 +1,4 @@
-//! Carries of the sum of two numbers, of which each party has one, by digits.
+//! Carries of the sum of two numbers, one of each party, computed by digits.
 //!
 //! **Source**: comparison by digits as in Rathee et al. 2020 (CrypTFlow2), with look-ups for the digits' generates and
 //! propagates and a tree above them. **Model**: semi-honest, 1 of 2.

@@ -1,5 +1,5 @@
-//! Masks as in the paper (`bits="paper"`): random numbers are put together from random bits. The low bits of those
-//! bits, as elements, are the numbers' bits as elements of Z_2.
+//! Masks as in the paper (`bits="paper"`): random numbers are weighted sums of random bits that are shared as elements.
+//! The lowest bits of these shares are shares of the numbers' bits over Z_2.
 //!
 //! **Source**: spdz2k-primitives, Fig. 3 (A2B, local), Fig. 6 (MSB), section IV (EQZ), Fig. 10 (truncation). A mask of
 //! w bits takes w random bits and no message online. A comparison of k bits as a number takes k + 1 random bits and

@@ -1,4 +1,4 @@
-//! The family as the interface that gadgets use; every gadget is the general one.
+//! [`Authenticated`] as a `Sharing`, the interface of gadgets. All gadgets are the general ones.
 
 use quorate_circuits::Program;
 use quorate_engine::{

@@ -31,7 +31,7 @@ pub(crate) const COMPUTING: usize = 2;
 const DOMAIN: &str = "quorate 2026 spdz2k dealer's input v1";
 const TOLD_BOTH: &str = "what the dealer told both parties";
 const TOLD_BY_BOTH: &str = "what both parties told the dealer";
-/// What P0 and P1 send P2 once their check held.
+/// The message of P0 and P1 to P2 after their check has passed.
 const HOLDS: u8 = 1;
 
 /// A party's place, and the parameters and seeds that it computes with.

@@ -2,7 +2,7 @@
 //! check.
 //!
 //! Sessions are set up, and keys made, before the clock starts. Correlated OTs are made chunk by chunk, as in a
-//! protocol. The check is that all of them together are correlated, which a single wrong one would break.
+//! protocol. The check tests the correlation of the sum of all OTs, which fails if a single one is wrong.
 
 use std::ops::Range;
 use std::time::Instant;

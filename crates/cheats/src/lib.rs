@@ -125,7 +125,7 @@ impl Heard for Bits {
     }
 }
 
-/// Locks what the workers of a party share.
+/// Locks a value that the workers of a party share.
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::job_clock::JobSeconds;
 use crate::scheduler::Core;
 
-/// The future of a job. It running its result to the lane that waits for the job.
+/// The future of a job. It hands its result to the lane that waits for the job.
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Makes the future of a job on the worker that runs it.
@@ -119,7 +119,7 @@ impl Wake for ThreadWaker {
     }
 }
 
-/// What the workers of a party share besides the table of lanes.
+/// The state that a party's workers share, besides the table of lanes.
 pub(crate) struct Crew {
     state: Mutex<State>,
     /// Signalled when a worker has dropped its jobs.
@@ -160,7 +160,7 @@ pub(crate) struct Sums {
     pub deepest: [Depth; 2],
 }
 
-/// What an idle worker does next.
+/// The next action of an idle worker.
 enum Next {
     Begin(Job),
     /// Some of its jobs can go on.
@@ -295,7 +295,7 @@ impl Crew {
         if free < state.jobs.len() { state.jobs.pop_front() } else { None }
     }
 
-    /// Running a frame to the session's thread, which sends it.
+    /// Hands a frame to the session's thread, which sends it.
     pub fn send(&self, to: usize, frame: Vec<u8>) {
         self.lock().outgoing.push((to, frame));
         self.first.nudge();

@@ -96,8 +96,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ctx {
-    /// Runs `work` on this lane, which has not communicated yet, at whichever worker of the party is free; here where
-    /// the party has one worker only. Work that began stays with its worker.
+    /// Runs `work` on this lane, which has not communicated yet, at any free worker of the party; on this thread if the
+    /// party has only one worker. Work that has begun stays with its worker.
     ///
     /// # Errors
     /// Those of `work`; [`Error::Bug`] if this lane has communicated.

@@ -2,8 +2,8 @@
 //!
 //! A lane is created when it first communicates or when something arrives for it, and is removed when its context is
 //! dropped. All workers of the party share the table: one of them takes in what arrives, and each lane lives on one of
-//! them. What a lane waits for is looked for and, if it is missing, waited for under one lock, so that no wake-up is
-//! lost. The lock of the map is taken before that of a lane, never after it.
+//! them. A lane checks for a message, and registers its waker if the message is missing, under one lock, so that no
+//! wake-up is lost. The lock of the map is taken before that of a lane, never after it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -330,7 +330,8 @@ impl Table {
         }
     }
 
-    /// Returns when fewer than `window` of the bytes sent to a peer on this lane are unread, or wakes `waker` then.
+    /// Is ready once fewer than `window` of the bytes sent to a peer on this lane are unread; until then, `waker` is
+    /// registered.
     ///
     /// # Errors
     /// [`HasLeft`] if the peer reads no more.
@@ -348,8 +349,8 @@ impl Table {
         }
     }
 
-    /// Returns when each of these peers has done `needed` chunks of this lane's stream, or wakes `waker` when some of
-    /// them report progress; the wait counts as one for the slowest.
+    /// Is ready once each of these peers has done `needed` chunks of this lane's stream. Until then, `waker` is woken
+    /// when one of them reports progress; the wait counts as one for the slowest peer.
     ///
     /// # Errors
     /// [`HasLeft`] if the slowest peer makes no more progress.

@@ -36,7 +36,7 @@ use crate::wire::{self, Abort, FrameType, Tag};
 /// The number of frames taken in between two polls of the program, so that a flood cannot hide an interrupt.
 const FRAMES_AT_ONCE: usize = 1024;
 
-/// The interval at which a party whose peers have all ended looks after its other workers.
+/// The interval at which a party whose peers have all ended checks its other workers.
 const ALONE: Duration = Duration::from_millis(1);
 
 /// A party's links, and the handle that ends its waits.
@@ -72,7 +72,7 @@ pub(crate) struct Core {
     pub table: Arc<Table>,
     pub attempts: RefCell<Attempts>,
     pub out: RefCell<Vec<Vec<u8>>>,
-    /// Lanes that let others go first: they are woken when everything is flushed.
+    /// Lanes that have yielded: they are woken when everything is flushed.
     pub gave_way: RefCell<Vec<Waker>>,
     /// Data of a run that this party has not begun yet, since its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,

@@ -246,7 +246,7 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     }
 }
 
-/// What a draw in turns gets.
+/// The result of a draw in turns.
 enum InTurn<K, V, B> {
     Taken(Option<Material<V, B>>),
     Make(u64, BTreeMap<K, usize>),

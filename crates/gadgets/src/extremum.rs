@@ -88,7 +88,7 @@ fn check_rows(len: usize, rows: usize) -> Result<usize> {
 pub struct Field<A> {
     /// The values, rows of lanes.
     pub values: A,
-    /// The number of each candidate, where that of the best is wanted.
+    /// The number of each candidate, if the number of the best one is requested.
     pub places: Option<A>,
     /// The number of candidates of each lane.
     pub rows: usize,

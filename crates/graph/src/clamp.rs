@@ -1,5 +1,5 @@
-//! Ranges of selections that are a minimum, a maximum or a magnitude. `minimum`, `maximum`, `clip`, `relu` and `abs`
-//! are made of these.
+//! Ranges of selections that are a minimum, a maximum or a magnitude, of which `minimum`, `maximum`, `clip`, `relu` and
+//! `abs` consist.
 
 use crate::graph::Graph;
 use crate::interval::Interval;

@@ -9,7 +9,7 @@ pub(crate) struct Keys<S: SecretKey> {
     pub theirs: S::Public,
 }
 
-/// The replacement of keys in a dry run.
+/// Stands for the keys in a dry run.
 pub(crate) struct Shapes {
     pub options: Options,
 }

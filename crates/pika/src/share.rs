@@ -11,7 +11,7 @@ use zeroize::ZeroizeOnDrop;
 /// it.
 pub type Share<M> = quorate_additive::Share<M, Factor>;
 
-/// What a party has of a factor beside its share of the value. Its parts are wiped when dropped.
+/// A party's data of a factor, beside its share of the value. Its parts are wiped when dropped.
 pub struct Factor {
     /// The factor's name.
     pub(crate) name: u32,

@@ -11,7 +11,7 @@
 //! | `eqz` | 1 + ceil(log2 k) | k bits: A is compared with -B, bit by bit | k - 1 | none |
 //! | `trunc_exact` by d | 4 + ceil(log2 max(d, k-d)) | 1 element, 3 k bits | two carry trees, + 1 | Z_2^k, Z_2^d |
 //! | `trunc_prob` by d | 2 | 1 element over Z_2^k, 3 over Z_2^d | none | none |
-//! | `convert_up` to k' | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
+//! | `convert` to k' > k | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
 //!
 //! **Security**: a party receives only shares of an input of another party's summand, or of a product, masked by a key
 //! that it lacks (`owned`, `paired`). Everything else is AND, B2A and local. The sharing of B has two shares that are

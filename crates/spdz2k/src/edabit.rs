@@ -54,7 +54,7 @@ struct Sum {
     products: Option<SharedBits>,
 }
 
-/// What adds the parties' numbers up: a party that makes correlations, and triples of bits for its ANDs.
+/// An adder of the parties' numbers: a party that makes correlations, and triples of bits for its ANDs.
 pub(crate) struct Adder<'m> {
     pub maker: Maker<'m>,
     pub triples: BitTriples<'m>,

@@ -1,4 +1,4 @@
-//! A party that makes correlations: what the protocols share that compute as a party does online.
+//! A party that makes correlations: the state and operations that its protocols share.
 
 use std::ops::Deref;
 use std::ops::Range;

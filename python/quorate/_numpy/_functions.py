@@ -35,7 +35,7 @@ __all__ = ["FUNCTIONS", "UFUNCS", "call_function", "call_ufunc"]
 
 
 def _either(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Returns the operator for a ufunc, whose second operand alone may be secret."""
+    """Returns the operator for a ufunc. It also serves if only the second operand is secret."""
 
     def of_both(x: Any, y: Any) -> Any:
         if isinstance(x, SecretArray):

@@ -88,7 +88,7 @@ def bincount(x: SecretArray, weights: Any, length: Any) -> SecretArray:
 
 
 def _say_outside(mpc: Session, what: str, x: SecretArray, count: int) -> None:
-    """Warns, once for each line, where keys are not proven to be in range: keys out of range are in no group.
+    """Warns, once for each line, if keys are not proven to be in range. Keys out of range belong to no group.
 
     Raises:
         RangeError: instead of the warning, in a strict session.

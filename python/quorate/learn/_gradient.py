@@ -91,7 +91,7 @@ def _check(loss: Any, parameters: list[Any], along: Any) -> None:
         if array.dtype.kind != "fixed":
             raise DtypeError(at(f"gradient takes fixed point, not {array.dtype}: convert with astype"))
     if along is None and loss.size != 1:
-        raise ShapeError(at(f"gradient: the loss has shape {loss.shape}: sum it up, or say along= what it goes on"))
+        raise ShapeError(at(f"gradient: the loss has shape {loss.shape}: sum it up, or state along="))
     if along is not None and along.shape != loss.shape:
         raise ShapeError(at(f"gradient: along= has shape {along.shape}, and the loss {loss.shape}"))
 

@@ -1,4 +1,4 @@
-"""Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
+"""Answers that stay secret: labels, numbers and probabilities as arrays for further computation.
 
 A decision stands for D / 2**u, |D| < 2**62, where u is secret: only the model's owner has it. The owner inputs 2**m,
 m = F + K - u. The product D 2**m fits 120 bits. Shifted right by K, it is the decision with F = 16 fractional bits,

@@ -22,7 +22,7 @@ use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
 
-/// What every party deals from; all parties have the same.
+/// The seed from which every party deals; all parties have the same one.
 struct Dealer {
     seed: Seed,
     /// The sum of all keys.

@@ -1,4 +1,4 @@
-//! When correlations are made.
+//! The trait for the time at which a family makes correlations.
 
 use quorate_engine::{Demand, Stocks};
 

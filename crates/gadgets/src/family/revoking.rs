@@ -1,7 +1,7 @@
-//! Keys that are of no use any more.
+//! The trait for keys that become unusable after an error.
 
-/// What a family does with its keys when a run ended in an error. Families that trust all parties to follow the
-/// protocol do nothing.
+/// Reactions of a family to a run that ended in an error: its keys may become unusable. By default nothing happens,
+/// which is right where all parties follow the protocol.
 pub trait Revokes {
     /// Notes that a run ended in an error at some party. If a peer may have chosen that, no randomness that the run has
     /// drawn may be drawn again.

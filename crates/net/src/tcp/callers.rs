@@ -154,8 +154,8 @@ pub(crate) struct Spoken {
 }
 
 impl Spoken {
-    /// Returns a caller of an open session, whose handshake may begin. A caller that has only asked is told, and `None`
-    /// is returned.
+    /// Returns a caller of an open session, whose handshake may begin. To a caller that only asked whether the session
+    /// is open, it sends the reply, and returns `None`.
     pub(crate) fn welcome(mut self, keys: &AnswerKeys) -> Option<Caller> {
         match self.said.intention {
             Intention::Connect => {

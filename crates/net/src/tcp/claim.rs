@@ -24,7 +24,7 @@ pub(crate) enum Side {
     Called,
 }
 
-/// What an end of a link states about it.
+/// The statement of one end of a link about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     /// The number of the attempt to continue the link. It grows with each attempt, and the called party repeats it.

@@ -29,7 +29,7 @@ const SETTLES: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// The ports of this process, by the addresses in configurations. They are locked while a door is opened or closed.
-/// Those of a fork's parent stay with the parent: in the fork nobody accepts, and their sockets are closed.
+/// A fork does not take over its parent's ports: it accepts no calls at them, and closes their sockets.
 static PORTS: PerProcess<BTreeMap<String, Arc<Port>>> = PerProcess::new(BTreeMap::new());
 
 /// A door. Dropping it closes it.
@@ -38,7 +38,7 @@ pub(crate) struct Door {
     pub(crate) guests: Arc<Guests>,
 }
 
-/// What it takes to open a session's door, again and again.
+/// The state needed to open a session's door repeatedly.
 struct Ticket {
     identity: Arc<Identity>,
     session: SessionId,
@@ -56,7 +56,7 @@ enum Place {
     Closed,
 }
 
-/// What keeps a door from being opened.
+/// The reason why a door cannot be opened now.
 enum Hindrance {
     Taken { process: u32, leaving: bool },
     PortInUse,
@@ -172,7 +172,7 @@ impl Ticket {
             None => {
                 let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
                     Some(Err(spot)) => {
-                        drop((place, ports)); // no other session waits for an owner that is slow to answer
+                        drop((place, ports)); // other sessions must not wait for an owner that is slow to answer
                         return Ok(self.join(&spot));
                     }
                     Some(Ok(ownership)) => Some(ownership),

@@ -70,7 +70,7 @@ impl Signal {
     }
 }
 
-/// What a stream was cut into.
+/// A part of a stream: an item or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     Item(Item),

@@ -20,9 +20,9 @@ pub(crate) enum Verdict {
     Duplicate,
     OtherParties,
     OtherNumbers,
-    /// The link that the other wants to continue does not exist in this process.
+    /// This process does not have the link that the other side asks to continue.
     NoLink,
-    /// The other means another session.
+    /// The other side named another session.
     OtherSession,
 }
 
@@ -81,7 +81,7 @@ impl Hello {
         bytes
     }
 
-    /// Decodes a hello. In another version only `version` has a meaning. `None` if this is no hello at all.
+    /// Decodes a hello. In another version only `version` has a meaning. Returns `None` for bytes that are no hello.
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let version = number(8);

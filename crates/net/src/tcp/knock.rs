@@ -1,6 +1,6 @@
-//! What two parties say before TLS begins: the called party sends a challenge. The caller answers with its number, what
-//! it wants, the session that it means, random bytes of its own, the challenge, and a MAC of these. The called party
-//! replies whether that session is open.
+//! The messages before TLS begins: the called party sends a challenge. The caller answers with its number, its
+//! intention, the session, random bytes of its own, the challenge, and a MAC of these. The called party replies whether
+//! that session is open.
 //!
 //! ```text
 //!   caller                            called
@@ -11,12 +11,12 @@
 //! ```
 //! An answer costs the caller a round trip on its connection and costs the called party one hash; TLS costs a thread
 //! and signatures. The key of the MAC is derived from both parties' certificates. Certificates are no secrets, so the
-//! MAC identifies nobody: TLS does that. But strangers who scan addresses do not have the certificates, which parties
-//! send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of their
-//! own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other places, so
-//! that TLS tells both sides why they do not meet. The same key authenticates the reply to this one answer, whose
-//! random bytes are new: those who have no certificates cannot make a session look closed, also not by repeating a
-//! challenge and the reply that followed it.
+//! MAC does not identify a caller: TLS does that. But strangers who scan addresses do not have the certificates, which
+//! parties send each other before they connect, and which TLS 1.3 encrypts. So callers with a right MAC have places of
+//! their own. A caller with a wrong MAC may be a peer whose certificate was replaced; it gets one of a few other
+//! places, so that TLS tells both sides why they do not meet. The same key authenticates the reply to this one answer,
+//! whose random bytes are new: those who have no certificates cannot make a session look closed, also not by repeating
+//! a challenge and the reply that followed it.
 
 use rustls::pki_types::CertificateDer;
 
@@ -43,7 +43,7 @@ const CONTEXT: &str = "quorate-net 2026-11-29 answers to challenges before TLS";
 pub(crate) type Challenge = [u8; RANDOM_BYTES];
 type Key = [u8; blake3::KEY_LEN];
 
-/// What a caller wants.
+/// A caller's intention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intention {
     /// A connection: TLS follows.
@@ -52,7 +52,7 @@ pub(crate) enum Intention {
     Ask,
 }
 
-/// What a called party replies about the session.
+/// A called party's reply: the state of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// It is open; TLS follows.
@@ -67,7 +67,7 @@ impl Status {
     const ALL: [Status; 3] = [Status::Open, Status::Closed, Status::OtherOptions];
 }
 
-/// What a caller has said.
+/// The content of a caller's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) intention: Intention,
@@ -79,7 +79,7 @@ pub(crate) struct Said {
     bytes: [u8; SAID_BYTES],
 }
 
-/// What has arrived of an answer.
+/// The part of an answer that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The beginning of an answer.
@@ -174,7 +174,8 @@ impl Knock {
         Knock { answer, key, challenge: *challenge, said }
     }
 
-    /// Reads the reply. `None` if it is none, or says without a right MAC that the session is not open.
+    /// Reads the reply. Returns `None` for bytes that are no reply, and for a reply without a right MAC that states
+    /// that the session is not open.
     pub(crate) fn read(&self, reply: &[u8; REPLY_BYTES]) -> Option<Status> {
         let (status, mac) = reply.strip_prefix(&MAGIC)?.split_first()?;
         let expected = reply_mac(&self.key, *status, &self.challenge, &self.said);

@@ -317,8 +317,8 @@ impl Link {
         if self.resend.is_between_items() {
             self.add_signals();
         }
-        // While the inbox is full, acknowledgements are not read, since they come after frames: not to wait for them
-        // keeps two parties from waiting for each other for ever.
+        // While the inbox is full, acknowledgements are not read, since they come after frames. Sending goes on without
+        // them then; otherwise two parties could wait for each other for ever.
         let limit = if self.incoming.is_full() { usize::MAX } else { KEPT_BYTES };
         self.resend.take(&mut self.plain, SEAL_BYTES, limit);
         if self.asks && self.resend.queued() == 0 {

@@ -64,14 +64,14 @@ pub(crate) struct Ownership {
     socket: Option<Inode>,
 }
 
-/// What tells a file from another one of the same name.
+/// A file's device and inode, which distinguish it from another file of the same name.
 type Inode = (u64, u64);
 
 fn inode(path: &Path) -> Option<Inode> {
     symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// What a process asks the owner of a port for.
+/// A request to the owner of a port: the session whose callers it should hand over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) fingerprint: [u8; FINGERPRINT_BYTES],
@@ -131,7 +131,7 @@ impl Spot {
     }
 
     fn try_to_join(&self, request: &Request) -> io::Result<Reception> {
-        // The queue of an owner that is suspended may be full: that is not waited for.
+        // The queue of a suspended owner may be full. Connecting fails at once then, instead of waiting.
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
@@ -200,7 +200,7 @@ impl Request {
         bytes
     }
 
-    /// Reads a request. `None` if it is none.
+    /// Decodes a request. Returns `None` if the bytes do not begin with the magic.
     pub(crate) fn decode(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let (fingerprint, rest) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         let (session, process) = rest.split_first_chunk()?;
@@ -291,7 +291,7 @@ impl Member {
         let mut bytes = [caller.class.byte(); 1 + REPLY_BYTES];
         bytes[1..].copy_from_slice(&caller.reply);
         match send(&self.0, &bytes, Some(caller.stream.as_fd())) {
-            Ok(sent) if sent < bytes.len() => self.end(), // the next one could not be told apart
+            Ok(sent) if sent < bytes.len() => self.end(), // the member could not find the start of the next caller
             _ => {}
         }
     }

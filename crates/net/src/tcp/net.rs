@@ -111,7 +111,7 @@ impl TcpNet {
         };
         let tend = resumer.clone().map(|resumer| -> Tend { Box::new(move |peer| resumer.tend(peer)) });
         net.service = Some(service::start(&net.shared, tend)?);
-        // Also the party that dials all others listens: they look whether it is still there.
+        // The party that dials all others listens, too: the others check whether it still runs.
         if let Some(resumer) = resumer {
             net.listening = Some(resumer.listen(door, callers)?);
         }
@@ -238,7 +238,7 @@ impl TcpNet {
         end.map(|end| end.saturating_duration_since(now))
     }
 
-    /// Checks the clocks of all links, and has those looked after that lost their connections.
+    /// Checks the clocks of all links, and starts a thread for each link that lost its connection.
     fn check_clocks(&self) {
         let mut away = false;
         for (_, mut link) in self.shared.links() {

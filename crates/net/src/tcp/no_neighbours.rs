@@ -1,5 +1,5 @@
 //! Systems without a way to share a port among processes: each process has its own (see `neighbours.rs`).
-#![allow(dead_code)] // nothing of this is ever made
+#![allow(dead_code)] // none of these types has a value
 
 use std::convert::Infallible;
 use std::io;
@@ -30,7 +30,7 @@ pub(crate) struct Membership(Infallible);
 
 pub(crate) struct Member(Infallible);
 
-/// What listens for other processes.
+/// A listener for other processes; has no value on this system.
 pub(crate) struct UnixListener(Infallible);
 
 pub(crate) struct UnixStream(Infallible);

@@ -1,7 +1,7 @@
 //! The port of a party, and the sessions that are open at it: one thread accepts calls and passes each caller to the
 //! session that it means, in this process or in another one.
 //!
-//! A caller of a session that is not open is told so, and costs no thread; it calls again.
+//! A caller of a session that is not open gets a reply that states this, costs no thread, and calls again.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,17 +22,18 @@ use super::neighbours::{Member, Ownership, Request, UnixListener, UnixStream, si
 use super::session::{SessionId, is_namesake};
 use crate::NetError;
 
-/// The longest wait for calls, after which the thread accepts without a sign of the system.
+/// The longest wait for an event of the listening socket. After it the thread tries to accept in any case.
 const LONGEST: Duration = Duration::from_secs(1);
 /// The pause after a process could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The time after a port was taken over in which no session counts as closed: those of other processes join again.
+/// The time after a takeover of a port during which no session counts as closed, so that sessions of other processes
+/// can join again.
 const SETTLES: Duration = Duration::from_secs(1);
 
 const CALLS: Token = Token(0);
 const STOP: Token = Token(1);
 
-/// What a port is, and how its callers are told apart.
+/// The identity of a port, and the keys that distinguish its callers.
 pub(crate) struct Identity {
     pub(crate) address: String,
     /// The deployment and the party: sessions of others do not share the port.
@@ -52,7 +53,7 @@ pub(crate) enum Way {
 struct Entry {
     way: Way,
     process: u32,
-    /// Tells sessions of one name apart that are open one after the other.
+    /// Distinguishes sessions of one name that are open one after the other.
     number: u64,
     leaving: bool,
 }
@@ -138,7 +139,7 @@ impl Port {
         Ok((port, number))
     }
 
-    /// Enters a session, with a word to it before its first caller. Returns its number.
+    /// Enters a session, after `welcome` has answered the process that opens it. Returns the session's number.
     ///
     /// # Errors
     /// [`Obstacle`].
@@ -149,7 +150,7 @@ impl Port {
         welcome: impl FnOnce() -> Option<Way>,
     ) -> Result<u64, Obstacle> {
         let mut board = lock(&self.board);
-        // Who is welcome believes in the socket, which a port that is being closed no longer keeps open.
+        // A member relies on the socket that it gets. A port that is being closed no longer keeps that socket open.
         if board.closed {
             return Err(Obstacle::Closed);
         }
@@ -230,7 +231,7 @@ impl Port {
         })
     }
 
-    /// Passes a caller to its session, or tells it that there is none.
+    /// Passes a caller to its session. If the session is not open, replies so and hangs up.
     fn pass_on(&self, spoken: Spoken) {
         let (session, board) = (spoken.said.session, lock(&self.board));
         let Some(entry) = board.entries.get(&session) else {

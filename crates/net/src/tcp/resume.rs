@@ -13,8 +13,9 @@
 //! up all earlier connections, so no byte arrives twice.
 //!
 //! A party is gone, so that its link fails, if its port refuses connections for a second or if another process has its
-//! certificate; a reply that the session is not open counts as a refused connection. The called party finds this out by
-//! calling the caller's address; it believes either only if the address could be reached while the link was connected.
+//! certificate. A reply that the session is not open counts as a refused connection. The called party calls the
+//! caller's address to find this out. It relies on a refusal or a reply only if it reached the address while the link
+//! was connected.
 
 use std::io::ErrorKind;
 use std::net::{Shutdown, TcpStream};

@@ -17,7 +17,7 @@ const MAX_NAME_BYTES: usize = 64;
 const NAME: &str = "quorate-net 2026-11-29 name of a session";
 const OPTIONS: &str = "quorate-net 2026-11-29 options of a session with a default name";
 
-/// What the parties' hellos and answers carry of a session's name.
+/// The identifier of a session in hellos and answers: hashes of its name and options.
 pub(crate) type SessionId = [u8; ID_BYTES];
 
 /// The name under which the parties of one session meet.

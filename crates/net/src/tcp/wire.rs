@@ -16,9 +16,9 @@ pub(crate) enum Got {
     Nothing,
     /// This number of sealed bytes.
     Bytes(usize),
-    /// As before, and the peer said that nothing more will come.
+    /// This number of sealed bytes, followed by the peer's goodbye: it sends nothing more.
     Goodbye(usize),
-    /// As before, and they are not what the peer's TLS sends.
+    /// This number of sealed bytes, which the peer's TLS cannot have sent.
     Garbled(usize),
     /// The connection ended without a goodbye.
     Cut,

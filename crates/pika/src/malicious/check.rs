@@ -16,8 +16,8 @@
 //! | | | of places: corrections and proofs of keys, sums of values (`digits`) |
 //! | 5 | P0, P1 | compare a hash of what P2 sent in step 3, of all zeros of P0, and of P1's with the other sign |
 //!
-//! P2 knows every value and sends all that is opened; with an honest P2 what either of P0 and P1 sends is what the
-//! other one can compute. Rounds: 1 + 2 + 1 + 1 + 1.
+//! P2 knows every value and sends everything that is opened. If P2 is honest, each of P0 and P1 can compute what the
+//! other one sends. Rounds: 1 + 2 + 1 + 1 + 1.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::party::store::Store;
 use crate::plan::prices::DryRuns;
 
-/// The number of steps beyond which programs are not planned step by step, where users leave the sharings to Quorate.
+/// The number of steps beyond which a program is not planned step by step, unless the user states the sharings.
 const MOST_PLANNED: usize = 20_000;
 
 /// The decision for a run.

@@ -191,7 +191,7 @@ def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
 
 
 def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
-    """Returns the file's numbers from those that are carried: these times a unit, plus a base."""
+    """Returns the file's numbers from the numbers in shares: those times a unit, plus a base."""
     plan = owned.plan
     if shape.mode == "exact":
         dtype = quorate.int(max(made.dtype.bits, 10))
