@@ -91,6 +91,19 @@ impl<T> Ticket<T> {
     }
 }
 
+/// Returns the work of one chunk for a stream: a job, unless the chunk is the only one.
+fn as_jobs<I: Send + 'static, T: Send + 'static>(
+    chunks: Chunks,
+    input: impl Fn(Range<usize>) -> I,
+    work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
+) -> impl AsyncFn(Ctx, Range<usize>) -> Result<T> {
+    let work = Arc::new(work);
+    async move |ctx: Ctx, range: Range<usize>| match chunks.count() {
+        ..=1 => Box::pin(work(ctx, input(range))).await,
+        _ => ctx.elsewhere(input(range), &work).await,
+    }
+}
+
 impl Ctx {
     /// Runs `work` on this lane, which has not communicated yet, at whichever worker of the party is free; here where
     /// the party has one worker only. Work that began stays with its worker.
@@ -141,12 +154,7 @@ impl Ctx {
         work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => Box::pin(work(ctx, input(range))).await,
-            _ => ctx.elsewhere(input(range), &work).await,
-        };
-        self.stream_alike(chunks, chunk, sink).await
+        self.stream_alike(chunks, as_jobs(chunks, input, work), sink).await
     }
 
     /// Runs `work` on every chunk as [`Ctx::stream_classes`] does, each chunk at whichever worker of the party is free;
@@ -162,12 +170,7 @@ impl Ctx {
         work: impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static,
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
-        let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range: Range<usize>| match chunks.count() {
-            ..=1 => Box::pin(work(ctx, input(range))).await,
-            _ => ctx.elsewhere(input(range), &work).await,
-        };
-        self.stream_classes(chunks, class, chunk, sink).await
+        self.stream_classes(chunks, class, as_jobs(chunks, input, work), sink).await
     }
 
     /// Returns whether this party has other workers, at which [`Ctx::elsewhere`] may run work.
