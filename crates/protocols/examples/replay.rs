@@ -4,8 +4,9 @@
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
 //! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
-//! and arrives as fast as the party takes it, with 2 MiB on their way. All randomness comes from seeds that are set
-//! here.
+//! and arrives as fast as the party takes it, with 2 MiB on their way. Peers count as reading at once: credit that
+//! arrives before its lane begins is lost, so the party does not wait for the recorded credit. All randomness comes
+//! from seeds that are set here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ use quorate_engine::{Ctx, Demand, Party, Phase, Result, dry};
 use quorate_gadgets::{Choices, Family, Width};
 use quorate_net::{Frame, Interrupt, Net, NetError, Wait, memory};
 use quorate_protocols::{Protocol, Visit};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector, threads};
 
 /// The allocator of the Python module, so that figures are the same.
 #[global_allocator]
@@ -217,7 +218,9 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
         });
         let party = scope.spawn(move || {
             let mut party = Party::new(Box::new(net));
+            threads::set_threads(workers).expect("threads for kernels");
             party.set_workers(workers).expect("threads");
+            party.insecure_credit();
             let demand = demand::<S>(parties, me, what);
             let seconds = run::<S>(&mut party, what, demand, || next.send(()).expect("a player")).expect("a replay");
             party.leave(true);
