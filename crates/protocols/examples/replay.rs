@@ -209,7 +209,7 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
                 for (from, frame) in frames.next().unwrap_or_default() {
                     // As much is on its way as a network keeps.
                     while sent > taken.load(Ordering::Relaxed) + ON_ITS_WAY && Arc::strong_count(&taken) > 1 {
-                        std::thread::sleep(Duration::from_micros(20));
+                        std::thread::sleep(Duration::from_micros(100));
                     }
                     sent += frame.len();
                     ends.get_mut(&from).expect("a peer").send(me, frame).expect("a link");
