@@ -31,6 +31,8 @@ fn keys_are_wiped_after_a_run_at_several_workers_that_failed() {
             Ok(s)
         });
         let mut s = set_up.unwrap();
+        run.finish();
+        let mut run = party.begin_alone().unwrap();
         assert!(s.insecure_alpha() != 0 && s.insecure_delta() != 0);
         assert!(run.phase(Phase::Online, async |ctx| failing(&s, ctx).await).is_err());
         run.finish();
