@@ -8,12 +8,17 @@ use quorate_spdz2k::{Params, Spdz2k};
 
 const KIND: Kind = Kind::Random { bits: 8 };
 
-/// Runs chunks that wait for the peer for ever, but for one at party 1, which fails.
+/// Runs chunks that wait for the peer for ever, but for one at party 1, which fails once party 0 has begun.
 async fn failing(s: &Spdz2k, ctx: &Ctx) -> Result<()> {
     let chunks = Chunks { len: 8 * 512, chunk: 512, window: 8 };
     let work = async |ctx: Ctx, (_s, first): (Spdz2k, usize)| {
-        if ctx.me() == 1 && first == 5 * 512 {
-            return Err(Error::Bug { what: "a chunk that fails" });
+        match (first / 512, ctx.me()) {
+            (5, 0) => drop(ctx.exchange_bytes(&[(1, &[1u8][..])], &[]).await?),
+            (5, _) => {
+                ctx.exchange_bytes(&[], &[(0, 1)]).await?;
+                return Err(Error::Bug { what: "a chunk that fails" });
+            }
+            _ => {}
         }
         ctx.exchange_bytes(&[], &[(1 - ctx.me(), 1)]).await.map(drop)
     };
