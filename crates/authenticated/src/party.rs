@@ -70,15 +70,18 @@ impl Authenticated {
         self.keys.cut_off();
     }
 
-    /// Wipes the keys if they are of no use any more, and drops the stock and the source. While there are other handles
-    /// of this party, its keys and source stay; they are wiped with the last handle.
+    /// Wipes the keys if they are of no use any more, and drops the stock and the source. Call it through the only handle
+    /// of this party: jobs have dropped theirs when their run has settled. While another handle is left, keys and source
+    /// stay, and are wiped with the last handle; a debug build panics.
     pub fn wipe(&mut self) {
         if !self.keys.is_over() {
             return;
         }
         drop(self.stock.take_made()); // which wipes it
         self.forget_openings();
-        if let Some(state) = Arc::get_mut(&mut self.0) {
+        let state = Arc::get_mut(&mut self.0);
+        debug_assert!(state.is_some(), "keys are wiped while there is another handle of their party");
+        if let Some(state) = state {
             state.keys.wipe();
             state.source = Box::new(Nobody);
         }

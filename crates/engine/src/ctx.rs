@@ -319,9 +319,9 @@ impl Ctx {
         if again || self.is_dry() {
             return Ok(());
         }
-        let mut has_waited = false;
+        let (mut has_waited, window) = (false, self.core.probe.window(LANE_WINDOW));
         poll_fn(|context| {
-            let ready = self.core.table.poll_credit(self.channels(), to, LANE_WINDOW, context.waker());
+            let ready = self.core.table.poll_credit(self.channels(), to, window, context.waker());
             let ready = ready.map_err(Error::from);
             if std::mem::replace(&mut has_waited, true) && ready.is_ready() {
                 self.core.table.patience.heard(to);

@@ -17,6 +17,12 @@ impl Probe {
     #[inline(always)]
     pub fn coins(&self, _lane: LaneId, _own: &mut [u8]) {}
 
+    /// Returns how many bytes on a lane a peer may leave unread before the lane waits, which is `window`.
+    #[inline(always)]
+    pub fn window(&self, window: u64) -> u64 {
+        window
+    }
+
     /// Notes or changes the message that a frame has from `start` on.
     #[inline(always)]
     pub fn sending(&self, _frame: &mut [u8], _start: usize) {}

@@ -4,8 +4,9 @@
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
 //! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
-//! and arrives as fast as the party takes it, with 2 MiB on their way. All randomness comes from seeds that are set
-//! here.
+//! and arrives as fast as the party takes it, with 2 MiB on their way. Peers count as reading at once: credit that
+//! arrives before its lane begins is lost, so the party does not wait for the recorded credit. All randomness comes
+//! from seeds that are set here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ use quorate_engine::{Ctx, Demand, Party, Phase, Result, dry};
 use quorate_gadgets::{Choices, Family, Width};
 use quorate_net::{Frame, Interrupt, Net, NetError, Wait, memory};
 use quorate_protocols::{Protocol, Visit};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector, memory as memory_of_vectors, threads};
 
 /// The allocator of the Python module, so that figures are the same.
 #[global_allocator]
@@ -107,29 +108,34 @@ impl Operation {
         })
     }
 
-    async fn run<S: Family>(self, s: &S, ctx: &Ctx, len: usize) -> Result<()> {
+    async fn run<S: Family>(self, s: &S, ctx: &Ctx, (x, y): &(S::A, S::A)) -> Result<()> {
+        let len = s.shape(x).1;
         if self == Operation::Aes {
             let program = Program::new(&catalog::aes128(), Order::Runs(64));
             let bits = if ctx.is_dry() { Bits::shape(256, len) } else { Bits::constant(true, 256, len) };
             let labels = s.bits_to_labels(ctx, &s.public_bits(&bits)).await?;
             return s.garble(ctx, &program, &labels).await.map(drop);
         }
-        let public = |by: u64| match ctx.is_dry() {
-            true => Vector::shape(RING, len),
-            false => Vector::from_u64s(RING, &(0..len as u64).map(|i| i * by % 40_000 + 1).collect::<Vec<_>>()),
-        };
-        let (x, y) = (s.public(&public(7919)), s.public(&public(104_729)));
         match self {
-            Operation::LessThan => drop(s.lt(ctx, &x, &y, Width::Full).await?),
-            Operation::Fixed => drop(s.trunc_prob(ctx, &s.mul(ctx, &x, &y).await?, FRAC).await?),
-            Operation::Divide => drop(s.divide(ctx, &x, &y, FRAC, 40).await?),
-            Operation::Sigmoid => drop(s.sigmoid(ctx, &x, FRAC).await?),
-            Operation::Shuffle => drop(s.shuffle(ctx, &[&x, &y], len).await?),
-            Operation::Triple => drop(s.mul(ctx, &x, &y).await?),
+            Operation::LessThan => drop(s.lt(ctx, x, y, Width::Full).await?),
+            Operation::Fixed => drop(s.trunc_prob(ctx, &s.mul(ctx, x, y).await?, FRAC).await?),
+            Operation::Divide => drop(s.divide(ctx, x, y, FRAC, 40).await?),
+            Operation::Sigmoid => drop(s.sigmoid(ctx, x, FRAC).await?),
+            Operation::Shuffle => drop(s.shuffle(ctx, &[x, y], len).await?),
+            Operation::Triple => drop(s.mul(ctx, x, y).await?),
             Operation::Aes => {}
         }
         s.check(ctx).await.map(drop)
     }
+}
+
+/// Returns two operands of `len` numbers; shapes in a dry run.
+fn operands<S: Family>(s: &S, len: usize, is_dry: bool) -> (S::A, S::A) {
+    let public = |by: u64| match is_dry {
+        true => Vector::shape(RING, len),
+        false => Vector::from_u64s(RING, &(0..len as u64).map(|i| i * by % 40_000 + 1).collect::<Vec<_>>()),
+    };
+    (s.public(&public(7919)), s.public(&public(104_729)))
 }
 
 /// Sets a party up and runs the operation. `next` is called before each run. Returns the seconds of both phases.
@@ -152,8 +158,9 @@ fn run<S: Family>(
     let nothing = async |_: &Ctx| Ok(());
     run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await)?;
     let offline = start.elapsed().as_secs_f64();
+    let operands = operands(&s, len, false);
     let start = Instant::now();
-    run.phase(Phase::Online, async |ctx| operation.run(&s, ctx, len).await)?;
+    run.phase(Phase::Online, async |ctx| operation.run(&s, ctx, &operands).await)?;
     let online = start.elapsed().as_secs_f64();
     run.finish();
     Ok([offline, online])
@@ -189,7 +196,8 @@ fn record<S: Family>(parties: usize, measured: usize, what: (Operation, usize)) 
 fn demand<S: Family>(parties: usize, me: usize, (operation, len): (Operation, usize)) -> Demand<S::Kind> {
     let s = S::dry(parties, me, &Choices::default()).expect("a dry party");
     s.record_demand();
-    dry::run(me, parties, Phase::Online, async |ctx| operation.run(&s, ctx, len).await).expect("a dry run");
+    let operands = operands(&s, len, true);
+    dry::run(me, parties, Phase::Online, async |ctx| operation.run(&s, ctx, &operands).await).expect("a dry run");
     s.take_demand()
 }
 
@@ -208,7 +216,7 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
                 for (from, frame) in frames.next().unwrap_or_default() {
                     // As much is on its way as a network keeps.
                     while sent > taken.load(Ordering::Relaxed) + ON_ITS_WAY && Arc::strong_count(&taken) > 1 {
-                        std::thread::sleep(Duration::from_micros(20));
+                        std::thread::sleep(Duration::from_micros(100));
                     }
                     sent += frame.len();
                     ends.get_mut(&from).expect("a peer").send(me, frame).expect("a link");
@@ -217,7 +225,9 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
         });
         let party = scope.spawn(move || {
             let mut party = Party::new(Box::new(net));
+            threads::set_threads(workers).expect("threads for kernels");
             party.set_workers(workers).expect("threads");
+            party.insecure_credit();
             let demand = demand::<S>(parties, me, what);
             let seconds = run::<S>(&mut party, what, demand, || next.send(()).expect("a player")).expect("a replay");
             party.leave(true);
@@ -258,6 +268,7 @@ impl Visit for Measure {
 }
 
 fn main() {
+    memory_of_vectors::keep_freed(); // as the Python module does
     let mut arguments = std::env::args().skip(1);
     let mut next = || arguments.next();
     let (Some(family), Some(operation), Some(len)) = (next(), next(), next()) else {

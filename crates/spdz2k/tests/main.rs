@@ -13,4 +13,5 @@ mod one_hot;
 mod paper;
 mod triples;
 mod turns;
+mod wiped;
 mod words;

@@ -19,6 +19,7 @@ struct Watch {
     jitter: Option<u64>,
     transcript: Option<Vec<Received>>,
     coins: Option<u64>,
+    has_credit: bool,
     tampered: Option<Tampered>,
     sent: usize,
     /// The last message of each length, and another one before it, where it may have to be replayed.
@@ -135,6 +136,11 @@ impl Probe {
         }
     }
 
+    /// Returns how many bytes on a lane a peer may leave unread before the lane waits: `window`, or any number.
+    pub fn window(&self, window: u64) -> u64 {
+        if self.watch().has_credit { u64::MAX } else { window }
+    }
+
     /// Notes and changes the message that a frame has from `start` on.
     pub fn sending(&self, frame: &mut [u8], start: usize) {
         self.watch().sending(&mut frame[start..]);
@@ -201,6 +207,11 @@ impl Party {
     /// Derives this party's part of all tossed coins from `seed`, so that a test can repeat them.
     pub fn insecure_coins(&mut self, seed: u64) {
         self.core.probe.watch().coins = Some(seed);
+    }
+
+    /// Lets all lanes of this party send without waiting for their peers to read.
+    pub fn insecure_credit(&mut self) {
+        self.core.probe.watch().has_credit = true;
     }
 
     /// Sets another limit on the memory that a peer may make this party hold, in bytes.
