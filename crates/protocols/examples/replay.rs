@@ -223,7 +223,8 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
                 }
             }
         });
-        let party = scope.spawn(move || {
+        let measured = std::thread::Builder::new().name("measured".into()); // for profilers
+        let party = measured.spawn_scoped(scope, move || {
             let mut party = Party::new(Box::new(net));
             threads::set_threads(workers).expect("threads for kernels");
             party.set_workers(workers).expect("threads");
@@ -233,7 +234,7 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
             party.leave(true);
             seconds
         });
-        party.join().expect("a replay")
+        party.expect("a thread").join().expect("a replay")
     })
 }
 
