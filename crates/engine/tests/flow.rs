@@ -103,7 +103,9 @@ fn a_party_told_to_need_no_credit_sends_whatever_its_peer_reads() {
                 }
                 sent.store(true, Ordering::SeqCst);
                 Ok(())
-            })
+            })?;
+            run.finish();
+            Result::Ok(())
         }));
     });
 }
