@@ -4,6 +4,9 @@
 //! its end: a future never moves between threads. The session's thread is a worker, too, and the only one that touches
 //! the links. The others hand it whole frames, in order; a lane lives on one worker, so its messages stay in order.
 //!
+//! A worker that waits for messages takes no more than its share of the jobs under way. Otherwise one that waits for the
+//! session's thread, which passes messages on between its own jobs, would take them all.
+//!
 //! Lanes name everything that is drawn, so results, payload bytes and rounds do not depend on the number of workers,
 //! which each party chooses for itself.
 //!
@@ -56,6 +59,11 @@ impl Running {
         let bell = Bell::new();
         bell.listen(waker);
         Running { bell, tasks: BTreeMap::new(), next: 0, rung: Vec::new() }
+    }
+
+    /// Returns the number of jobs under way.
+    pub fn len(&self) -> usize {
+        self.tasks.len()
     }
 
     /// Begins a job, which makes its future when it is polled first.
@@ -132,6 +140,8 @@ pub(crate) struct Crew {
 struct State {
     jobs: VecDeque<Job>,
     workers: Vec<Worker>,
+    /// The number of jobs of the session's thread.
+    first_jobs: usize,
     /// Frames for the links, in order.
     outgoing: Vec<(usize, Vec<u8>)>,
     sums: Option<Sums>,
@@ -151,6 +161,27 @@ struct Worker {
 impl Worker {
     fn is_idle(&self) -> bool {
         self.is_parked && !self.waker.rang.load(Ordering::SeqCst)
+    }
+}
+
+impl State {
+    /// Returns the number of jobs that each worker may have under way: an equal part of all, rounded up. If a job
+    /// waits, some worker has fewer.
+    fn share(&self) -> usize {
+        let begun = self.first_jobs + self.workers.iter().map(|worker| worker.jobs).sum::<usize>();
+        (self.jobs.len() + begun).div_ceil(self.workers.len() + 1)
+    }
+
+    /// Returns whether a job waits that this worker may take.
+    fn has_job_for(&self, number: usize) -> bool {
+        !self.is_settling && !self.jobs.is_empty() && self.workers[number].jobs < self.share()
+    }
+
+    /// Returns the waker of an idle worker that may take a job that waits.
+    fn idle_worker(&mut self) -> Option<Arc<ThreadWaker>> {
+        let number = (0..self.workers.len()).find(|&i| self.workers[i].is_idle() && self.has_job_for(i))?;
+        self.workers[number].is_parked = false;
+        Some(self.workers[number].waker.clone())
     }
 }
 
@@ -233,10 +264,10 @@ impl Crew {
         if state.is_settling && state.workers[number].jobs > 0 { Next::DropAll } else { Next::GoOn }
     }
 
-    /// Returns the oldest job for a worker, unless jobs are being dropped.
+    /// Returns the oldest job for a worker, unless it has its share, or jobs are being dropped.
     fn job(&self, number: usize) -> Option<Job> {
         let mut state = self.lock();
-        let job = if state.is_settling { None } else { state.jobs.pop_front() };
+        let job = if state.has_job_for(number) { state.jobs.pop_front() } else { None };
         state.workers[number].jobs += usize::from(job.is_some());
         job
     }
@@ -254,15 +285,19 @@ impl Crew {
             if waker.rang.swap(false, Ordering::SeqCst) {
                 return Next::GoOn;
             }
-            if !state.jobs.is_empty() && !state.is_settling {
+            if state.has_job_for(number) {
                 return Next::GoOn;
             }
             state.workers[number].is_parked = true;
             let all_are = state.workers.iter().all(|worker| worker.is_parked);
+            // The job that this one was woken for may be another worker's share by now.
+            let (leaves_jobs, other) = (!state.jobs.is_empty(), state.idle_worker());
             drop(state);
             self.settled.notify_all();
-            if all_are {
-                self.first.nudge();
+            match other {
+                Some(waker) => waker.wake(),
+                None if all_are || leaves_jobs => self.first.nudge(),
+                None => {}
             }
             while !waker.rang.load(Ordering::SeqCst) {
                 std::thread::park();
@@ -276,23 +311,30 @@ impl Crew {
     pub fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
-        let idle = state.workers.iter_mut().find(|worker| worker.is_idle());
-        let woken = idle.map(|worker| {
-            worker.is_parked = false;
-            worker.waker.clone()
-        });
+        let idle = state.idle_worker();
         drop(state);
-        match woken {
+        match idle {
             Some(waker) => waker.wake(),
             None => self.first.nudge(),
         }
     }
 
-    /// Returns the oldest job for the session's thread, if there are more jobs than workers that are about to take one.
-    pub fn take_job(&self) -> Option<Job> {
+    /// Returns the oldest job for the session's thread, which has `own` jobs under way, unless that is its share, or
+    /// workers without jobs are about to take all that wait.
+    pub fn take_job(&self, own: usize) -> Option<Job> {
         let mut state = self.lock();
+        state.first_jobs = own;
         let free = state.workers.iter().filter(|worker| worker.jobs == 0).count();
-        if free < state.jobs.len() { state.jobs.pop_front() } else { None }
+        if own < state.share() && free < state.jobs.len() {
+            state.first_jobs += 1;
+            return state.jobs.pop_front();
+        }
+        let other = state.idle_worker();
+        drop(state);
+        if let Some(waker) = other {
+            waker.wake();
+        }
+        None
     }
 
     /// Hands a frame to the session's thread, which sends it.

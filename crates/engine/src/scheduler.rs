@@ -359,7 +359,7 @@ impl Core {
             }
             let (mut is_busy, mut is_rung) = (false, false);
             if let (Some(crew), Some(running)) = (crew, &mut running) {
-                if let Some(job) = crew.take_job() {
+                if let Some(job) = crew.take_job(running.len()) {
                     running.begin(self, job);
                     jobs.rang.store(true, Ordering::Release);
                     self.take_in(Wait::Poll, None)?; // other workers' lanes may wait for it

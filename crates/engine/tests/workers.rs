@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
@@ -284,4 +285,37 @@ fn many_small_jobs_are_each_done_once() {
         })
     });
     assert_eq!(sums, vec![(19_999 * 10_000, 1, 160_000); 3]);
+}
+
+/// The session's thread is busy for a while, so no message reaches the other worker: it takes its share of the jobs,
+/// waits, and leaves the rest to the session's thread.
+#[test]
+fn a_worker_that_waits_leaves_others_their_share() {
+    const JOBS: usize = 16;
+    let begun = within_seconds(60, || {
+        testing::parties(2, |mut party| {
+            party.set_workers(2).unwrap();
+            let session = std::thread::current().id();
+            let (elsewhere, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(usize::MAX)));
+            let result = seen.clone();
+            let work = async move |ctx: Ctx, len: usize| {
+                if std::thread::current().id() != session {
+                    elsewhere.fetch_add(1, Ordering::SeqCst);
+                } else if seen.load(Ordering::SeqCst) == usize::MAX {
+                    std::thread::sleep(Duration::from_millis(300));
+                    seen.store(elsewhere.load(Ordering::SeqCst), Ordering::SeqCst);
+                }
+                pass(&ctx, &own(&ctx, len)).await
+            };
+            let chunks = Chunks { len: JOBS * 512, chunk: 512, window: JOBS };
+            let mut run = party.begin_alone().unwrap();
+            let spread =
+                run.phase(Phase::Online, async |ctx| ctx.spread(chunks, |range| range.len(), work, |_, _| ()).await);
+            spread.unwrap();
+            run.confirm().unwrap();
+            run.finish();
+            result.load(Ordering::SeqCst)
+        })
+    });
+    assert!(begun.iter().all(|begun| (1..=JOBS / 2).contains(begun)), "{begun:?}");
 }

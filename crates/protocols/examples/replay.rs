@@ -4,15 +4,14 @@
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
 //! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
-//! and arrives as fast as the party takes it, with 2 MiB on their way. Peers count as reading at once: credit that
-//! arrives before its lane begins is lost, so the party does not wait for the recorded credit. All randomness comes
-//! from seeds that are set here.
+//! and arrives as fast as the party takes it; what the party sends is dropped. So no thread but its own takes a core.
+//! Peers count as reading at once: credit that arrives before its lane begins is lost, so the party does not wait for
+//! the recorded credit. All randomness comes from seeds that are set here.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quorate_circuits::{Order, Program, catalog};
 use quorate_crypto::Seed;
@@ -29,20 +28,56 @@ static ALLOCATOR: quorate_ring::memory::Careful = quorate_ring::memory::Careful;
 const RING: Ring = Ring::of(64);
 const FRAC: u32 = 16;
 const TRIES: usize = 3;
-/// Bytes that peers have sent and the party has not taken.
-const ON_ITS_WAY: usize = 2 << 20;
 
 /// The frames that a party received, by run: the setup, then the rest.
 type Record = Arc<Mutex<Vec<Vec<(usize, Frame)>>>>;
 
-/// Links that record what arrives, or count its bytes.
-struct Watched {
+/// Links of the party that is measured.
+struct Watched<S> {
     net: Box<dyn Net>,
-    record: Option<Record>,
-    taken: Arc<AtomicUsize>,
+    source: S,
 }
 
-impl Net for Watched {
+/// What arrives and what is sent at the party that is measured.
+trait Source: Send {
+    /// Whether frames reach the peers.
+    const SENDS: bool;
+
+    /// Returns the next frame.
+    fn next(&mut self, net: &mut dyn Net, wait: Wait) -> std::result::Result<Option<(usize, Frame)>, NetError>;
+}
+
+/// Frames of the peers, which are recorded.
+struct Live(Record);
+
+impl Source for Live {
+    const SENDS: bool = true;
+
+    fn next(&mut self, net: &mut dyn Net, wait: Wait) -> std::result::Result<Option<(usize, Frame)>, NetError> {
+        let arrived = net.recv(wait)?;
+        if let Some((from, frame)) = &arrived {
+            self.0.lock().expect("one thread").last_mut().expect("a run").push((*from, frame.clone()));
+        }
+        Ok(arrived)
+    }
+}
+
+/// The frames that a record has of the present run. All are there at once; nothing else uses the machine's cores.
+#[derive(Clone, Default)]
+struct Played(Arc<Mutex<VecDeque<(usize, Frame)>>>);
+
+impl Source for Played {
+    const SENDS: bool = false;
+
+    fn next(&mut self, net: &mut dyn Net, wait: Wait) -> std::result::Result<Option<(usize, Frame)>, NetError> {
+        match self.0.lock().expect("one thread").pop_front() {
+            None => net.recv(wait),
+            some => Ok(some),
+        }
+    }
+}
+
+impl<S: Source> Net for Watched<S> {
     fn me(&self) -> usize {
         self.net.me()
     }
@@ -52,18 +87,11 @@ impl Net for Watched {
     }
 
     fn send(&mut self, to: usize, frame: Frame) -> std::result::Result<(), NetError> {
-        self.net.send(to, frame)
+        if S::SENDS { self.net.send(to, frame) } else { Ok(()) }
     }
 
     fn recv(&mut self, wait: Wait) -> std::result::Result<Option<(usize, Frame)>, NetError> {
-        let arrived = self.net.recv(wait)?;
-        if let Some((from, frame)) = &arrived {
-            self.taken.fetch_add(frame.len(), Ordering::Relaxed);
-            if let Some(record) = &self.record {
-                record.lock().expect("one thread").last_mut().expect("a run").push((*from, frame.clone()));
-            }
-        }
-        Ok(arrived)
+        self.source.next(&mut *self.net, wait)
     }
 
     fn queued(&self, to: usize) -> usize {
@@ -175,9 +203,7 @@ fn record<S: Family>(parties: usize, measured: usize, what: (Operation, usize)) 
             scope.spawn(move || {
                 let me = net.me();
                 let net: Box<dyn Net> = match me == measured {
-                    true => {
-                        Box::new(Watched { net: Box::new(net), record: Some(record.clone()), taken: Arc::default() })
-                    }
+                    true => Box::new(Watched { net: Box::new(net), source: Live(record.clone()) }),
                     false => Box::new(net),
                 };
                 let mut party = Party::new(net);
@@ -204,38 +230,22 @@ fn demand<S: Family>(parties: usize, me: usize, (operation, len): (Operation, us
 /// Runs one party against the record.
 fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), workers: usize, record: &Record) -> [f64; 2] {
     let mut ends: BTreeMap<usize, _> = memory::mesh(parties).into_iter().enumerate().collect();
-    let net = ends.remove(&me).expect("a party");
-    let (next, runs) = channel();
-    let taken = Arc::new(AtomicUsize::new(0));
-    let net = Watched { net: Box::new(net), record: None, taken: taken.clone() };
-    let mut frames = record.lock().expect("one thread").clone().into_iter();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut sent = 0;
-            while runs.recv().is_ok() {
-                for (from, frame) in frames.next().unwrap_or_default() {
-                    // As much is on its way as a network keeps.
-                    while sent > taken.load(Ordering::Relaxed) + ON_ITS_WAY && Arc::strong_count(&taken) > 1 {
-                        std::thread::sleep(Duration::from_micros(100));
-                    }
-                    sent += frame.len();
-                    ends.get_mut(&from).expect("a peer").send(me, frame).expect("a link");
-                }
-            }
-        });
-        let measured = std::thread::Builder::new().name("measured".into()); // for profilers
-        let party = measured.spawn_scoped(scope, move || {
-            let mut party = Party::new(Box::new(net));
-            threads::set_threads(workers).expect("threads for kernels");
-            party.set_workers(workers).expect("threads");
-            party.insecure_credit();
-            let demand = demand::<S>(parties, me, what);
-            let seconds = run::<S>(&mut party, what, demand, || next.send(()).expect("a player")).expect("a replay");
-            party.leave(true);
-            seconds
-        });
-        party.expect("a thread").join().expect("a replay")
-    })
+    let (net, played) = (Box::new(ends.remove(&me).expect("a party")), Played::default());
+    let net = Watched { net, source: played.clone() };
+    let runs = RefCell::new(record.lock().expect("one thread").clone().into_iter());
+    let measured = move || {
+        let mut party = Party::new(Box::new(net));
+        threads::set_threads(workers).expect("threads for kernels");
+        party.set_workers(workers).expect("threads");
+        party.insecure_credit();
+        let next = || *played.0.lock().expect("one thread") = runs.borrow_mut().next().unwrap_or_default().into();
+        let seconds = run::<S>(&mut party, what, demand::<S>(parties, me, what), next).expect("a replay");
+        party.leave(true);
+        seconds
+    };
+    let thread = std::thread::Builder::new().name("measured".into()); // for profilers
+    let thread = thread.spawn(measured).expect("a thread");
+    thread.join().expect("a replay")
 }
 
 struct Measure {
