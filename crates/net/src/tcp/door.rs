@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::callers::{Caller, Guests};
 use super::neighbours::{Membership, Reception, Request, Spot};
 use super::per_process::PerProcess;
 use super::pinned::Pinned;
-use super::port::{Identity, Obstacle, Port, Way};
+use super::port::{Identity, Obstacle, Port, Way, lock};
 use super::session::SessionId;
 use super::{TcpConfig, io_error, names};
 use crate::NetError;
@@ -245,8 +245,4 @@ impl Ticket {
             };
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
