@@ -1,4 +1,6 @@
-"""How deep a network may be (Pika, Fig. 3 and Table 4): error, labels and confidence by layers; `paper_networks.py`."""
+"""Accuracy of deep networks (Pika, Fig. 3 and Table 4): error, labels and confidence by the number of layers. Run by
+`paper_networks.py depth`.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ Ask = Callable[[Any, np.ndarray], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Quality:
-    """What the study looks at, of the outputs for some images, all as shares of 1.
+    """The quality of the outputs for some images; all attributes are shares of 1.
 
     Attributes:
-        right: labels that are right.
-        confidence: the mean probability, by softmax, of the label that is given.
+        right: images with the right label.
+        confidence: the mean probability, by softmax, of the label that the network gives.
         error: the mean of |secret - clear| / |clear| over all outputs.
     """
 
@@ -49,11 +51,16 @@ class Quality:
 
 
 def depth(asked: argparse.Namespace) -> None:
-    """LeNet of 4 to 8 layers, trained in the clear with and without normalisation, and asked in secret.
+    """Trains LeNets of 4 to 8 layers in the clear, with and without normalisation, and evaluates them on secrets.
 
-    Three ways are secret: with scales by proof alone and numbers of 24 bits; with a sample of images, 16 bits and
-    weights of 12, normalisation folded into weights; and as in the paper, `fixed(32, 12)` throughout, normalisation
-    with 1 / sqrt on shares. Beside them fixed point whose sums wrap at 32 bits, in the clear.
+    The three secret ways are:
+
+    - numbers of 24 bits, with scales by proof alone;
+    - numbers of 16 bits and weights of 12, with scales from a sample of images and normalisation folded into weights;
+    - `fixed(32, 12)` throughout as in the paper, with normalisation by 1 / sqrt on shares.
+
+    For comparison, each network also runs in the clear, in floating point and in fixed point whose sums wrap at 32
+    bits.
     """
     if asked.data is None:
         raise SystemExit("depth: --data FOLDER, which has MNIST's test images and labels as idx files (*.gz)")
@@ -87,7 +94,7 @@ def depth(asked: argparse.Namespace) -> None:
 
 
 def say(net: _lenet.LeNet, way: str, quality: Quality | None, where: str = "", seconds: str = "") -> None:
-    """Prints a line."""
+    """Prints a line of the table."""
     figures = f"{'':29}" if quality is None else "{:8.2%} {:10.2%} {:9.2%}".format(*dataclasses.astuple(quality))
     normalised = "yes" if net.normalised else "no"
     print(f"{net.convs + 2:6} {normalised:>10}  {way:<13} {where:<17} {figures} {seconds}".rstrip(), flush=True)
@@ -106,7 +113,10 @@ def ways(net: _lenet.LeNet, sample: np.ndarray) -> dict[str, Ask]:
 def answered(
     ask: Ask, images: np.ndarray, protocol: str, link: str, most: float
 ) -> tuple[float, np.ndarray | None, float]:
-    """Seconds as predicted, the outputs, and seconds as they were; no outputs where that would take too long."""
+    """Returns the predicted seconds, the outputs, and the measured seconds.
+
+    The outputs are `None` if the prediction is longer than `most` seconds; nothing is run then.
+    """
     pieces = [images[first : first + PIECE] for first in range(0, len(images), PIECE)]
     with qr.local(protocol, network=network(link), check=False) as mpc:
         asked = ask(mpc, pieces[0])
@@ -120,7 +130,7 @@ def answered(
 
 
 def draw(found: dict[tuple[str, bool], dict[int, Quality]], path: Path) -> None:
-    """Error, labels and confidence by depth: a colour for each way, dashes where there is no normalisation."""
+    """Draws error, labels and confidence by depth: a colour for each way, dashed lines without normalisation."""
     names = {"error": "mean relative error of outputs", "right": "labels that are right", "confidence": "confidence"}
     colours = {way: f"C{place}" for place, way in enumerate(dict.fromkeys(way for way, _ in found))}
     with drawn():

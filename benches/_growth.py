@@ -1,4 +1,4 @@
-"""A picture of how MNIST's time and bytes grow, of the figures in a page's tables; `paper_networks.py growth`."""
+"""A picture of the time and bytes of MNIST by size, from the tables of a page. Run by `paper_networks.py growth`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PER_SECOND = {"ms": 1000, "s": 1}
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """A figure of the tables: seconds on a link, or megabytes that a party sends where `link` is empty."""
+    """A figure of a table: seconds on a link, or the megabytes that a party sends if `link` is empty."""
 
     parties: int
     images: int
@@ -28,10 +28,10 @@ class Point:
 
 
 def points(page: Path) -> Iterator[Point]:
-    """The figures of all tables that begin with parties and images.
+    """Yields the figures of all tables whose first columns are parties and images.
 
     Raises:
-        SystemExit: there are none.
+        SystemExit: the page has no such table.
     """
     names: list[str] = []
     found = 0
@@ -55,7 +55,7 @@ def points(page: Path) -> Iterator[Point]:
 
 
 def by_layers(page: Path) -> dict[int, tuple[float, float]]:
-    """Of the table that begins with layers and what is predicted: seconds, and megabytes that a party sends."""
+    """Returns predicted seconds and megabytes sent by a party, by the number of layers."""
     found, is_in = {}, False
     for line in page.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
@@ -70,7 +70,7 @@ def by_layers(page: Path) -> dict[int, tuple[float, float]]:
 
 
 def growth(asked: argparse.Namespace) -> None:
-    """Seconds and megabytes, by images for each number of parties, by parties for one image, and by layers."""
+    """Draws seconds and megabytes: by images for each number of parties, by parties for one image, and by layers."""
     if asked.plot is None:
         raise SystemExit("growth: --plot FILE, the picture to write")
     found = list(points(asked.page))

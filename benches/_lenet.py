@@ -1,4 +1,4 @@
-"""LeNet of 4 to 8 layers, as the paper on Pika has it (appendix C, Fig. 6), trained in the clear by numpy alone."""
+"""LeNet of 4 to 8 layers, as in the paper on Pika (appendix C, Fig. 6), trained in the clear with numpy alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIXED = qr.fixed(32, 12)  # as in the paper
 
 
 def mnist(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The test images and labels that are in a folder, as one or several idx files."""
+    """Returns the test images and labels of a folder, which has them as one or several idx files."""
     images = [_idx(path).reshape(-1, 1, 28, 28) / 255.0 for path in sorted(folder.glob("t10k-images*.gz"))]
     labels = [_idx(path) for path in sorted(folder.glob("t10k-labels*.gz"))]
     x, y = np.concatenate(images), np.concatenate(labels)
@@ -31,7 +31,7 @@ def _idx(path: Path) -> np.ndarray:
 
 
 def patches(x: np.ndarray) -> np.ndarray:
-    """Windows of 3 x 3 around each pixel: (images, rows, columns, channels * 9)."""
+    """Returns the windows of 3 x 3 around each pixel: (images, rows, columns, channels * 9)."""
     around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), axis=(2, 3))
     return windows.transpose(0, 2, 3, 1, 4, 5).reshape(*x.shape[:1], *x.shape[2:], -1)
@@ -44,7 +44,10 @@ def pooled(x: np.ndarray) -> np.ndarray:
 
 
 class LeNet:
-    """Convolutions of 3 x 3, the first two with maxima of 2 x 2, and two dense layers; ReLU but behind the last."""
+    """A network of convolutions of 3 x 3 and two dense layers.
+
+    Maxima of 2 x 2 follow the first two convolutions. ReLU follows each layer but the last.
+    """
 
     def __init__(self, layers: int, normalised: bool) -> None:
         r = np.random.default_rng(layers)
@@ -62,7 +65,7 @@ class LeNet:
         self.seen = {i: [np.zeros_like(self.p[f"b{i}"]), np.ones_like(self.p[f"b{i}"])] for i in range(self.convs)}
 
     def train(self, x: np.ndarray, y: np.ndarray, epochs: int, batch: int = 50) -> LeNet:
-        """Stochastic gradient descent with momentum, on shuffled batches; the rate falls to zero."""
+        """Trains by stochastic gradient descent with momentum, on shuffled batches; the learning rate falls to zero."""
         r, speed = np.random.default_rng(1), {name: np.zeros_like(value) for name, value in self.p.items()}
         x, steps = x.astype(np.float32), epochs * (len(x) // batch)
         for step in range(steps):
@@ -75,7 +78,7 @@ class LeNet:
         return self
 
     def _slopes(self, x: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
-        """The gradient of the cross entropy, backwards through all layers."""
+        """Returns the gradient of the cross entropy by all parameters, by backpropagation."""
         kept: list[Any] = []
         for i in range(self.convs):
             of = patches(x)
@@ -120,7 +123,7 @@ class LeNet:
         return slopes
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Weights and biases, with normalisation folded into them: (inputs, outputs) and (outputs,)."""
+        """Returns weights (inputs, outputs) and biases (outputs,), with normalisation folded into them."""
         found = []
         for i in range(self.convs + 2):
             w, b = (self.p[f"{kind}{i}"].astype(np.float64) for kind in "wb")
@@ -132,9 +135,9 @@ class LeNet:
         return found
 
     def on_shares(self, mpc: Any, x: np.ndarray, dtype: Any = FIXED) -> Any:
-        """Secret outputs for party 1's images by `qr.nn`, in one fixed point throughout, of party 0's weights.
+        """Returns secret outputs of party 0's weights for party 1's images by `qr.nn`, all in one fixed-point dtype.
 
-        The normalisation is not folded: means, variances, factors and offsets are secret, and 1 / sqrt is taken on
+        Normalisation is not folded: means, variances, factors and offsets are secret, and 1 / sqrt is computed on
         shares.
         """
 
@@ -159,7 +162,10 @@ class LeNet:
         return made
 
     def outputs(self, x: np.ndarray, fraction: int | None = None, bits: int = 32) -> np.ndarray:
-        """In float64; or with that many fractional bits throughout, all sums modulo 2^bits, as the paper computes."""
+        """Returns the outputs, in float64.
+
+        With `fraction`, all numbers have that number of fractional bits, and sums wrap modulo 2^bits, as in the paper.
+        """
         for i, (w, b) in enumerate(self.layers()):
             given = patches(x) if i < self.convs else x.reshape(len(x), -1)
             made = given @ w + b if fraction is None else _in_ring(given, w, b, fraction, bits)
@@ -200,7 +206,7 @@ class LeNet:
 
 
 def _unpatched(back: np.ndarray) -> np.ndarray:
-    """What windows add to each pixel: the reverse of `patches`."""
+    """Returns the sum of the values that windows have for each pixel: the transpose of `patches`."""
     n, h, w, rest = back.shape
     windows = back.reshape(n, h, w, rest // 9, 3, 3)
     found = np.zeros((n, rest // 9, h + 2, w + 2), back.dtype)
@@ -211,7 +217,7 @@ def _unpatched(back: np.ndarray) -> np.ndarray:
 
 
 def _in_ring(x: np.ndarray, w: np.ndarray, b: np.ndarray, fraction: int, bits: int) -> np.ndarray:
-    """A product of fixed-point numbers whose sums wrap, and which is then cut."""
+    """Returns x @ w + b of fixed-point numbers: sums wrap at `bits` bits, and surplus fractional bits are dropped."""
 
     def units(values: np.ndarray, f: int) -> np.ndarray:
         return np.round(np.ldexp(values, f))

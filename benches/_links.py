@@ -1,4 +1,4 @@
-"""The links that experiments name; `paper_networks.py`, `paper_mobilenet.py`."""
+"""The links that `paper_networks.py` and `paper_mobilenet.py` name."""
 
 from __future__ import annotations
 

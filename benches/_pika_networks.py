@@ -1,6 +1,6 @@
-"""The networks of the Pika study (Wagh 2022, Table 3) with random weights, as users write them; `paper_networks.py`.
+"""The networks of the Pika study (Wagh 2022, Table 3) with random weights, for `paper_networks.py`.
 
-The study counts activations only; here the products around them are computed, too.
+The study counts activations only. Here the products before them are computed, too.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ DTYPE = qr.fixed(32, FRACTION)
 
 
 class Network(Protocol):
-    """A program on weights, which a session shares once, and a record."""
+    """A program on one record, with weights that a session shares once."""
 
     name: ClassVar[str]
     theirs: ClassVar[str]
     close: ClassVar[float]
 
     def share(self, mpc: Any) -> Any:
-        """The weights, party 0's."""
+        """Returns the weights as inputs of party 0."""
 
     def ask(self, mpc: Any, weights: Any) -> Any:
-        """The result for party 1's record, still secret."""
+        """Returns the secret result for party 1's record."""
 
     def clear(self) -> np.ndarray:
         """Returns the result in the clear."""
 
 
 def uniform(r: np.random.Generator, bound: float, *shape: int) -> np.ndarray:
-    """Numbers between -bound and bound that are whole units."""
+    """Returns random numbers between -bound and bound that are multiples of the unit."""
     return np.floor(r.uniform(-bound, bound, shape) * 2**FRACTION) / 2**FRACTION
 
 
 def given(mpc: Any, values: np.ndarray, owner: int) -> Any:
-    """An input whose bound is that of its values."""
+    """Returns an input whose bound is the largest magnitude of its values."""
     return mpc.input(values, owner=owner, dtype=DTYPE, bound=float(np.abs(values).max()))
 
 
 class Lstm:
-    """A step of an LSTM of 200 hidden numbers and as many inputs: 1,000 look-ups.
+    """A step of an LSTM with 200 hidden numbers and 200 inputs: 1,000 look-ups.
 
-    MiniONN counts 800 sigmoids and 200 tanhs, for the gates and for the cell; a cell as PyTorch has it takes 600 and
-    400. Both are looked up in tables of one size.
+    MiniONN counts 800 sigmoids and 200 tanhs, for the gates and for the cell; a cell of PyTorch takes 600 and 400.
+    Both are looked up in tables of one size.
     """
 
     name: ClassVar[str] = "LSTM"
@@ -78,7 +78,7 @@ class Lstm:
 
 
 class Sensors:
-    """DeepSecure's network for sensors: 5,625 inputs, dense layers of 2,000, 500 and 19, a tanh between any two."""
+    """DeepSecure's network for sensors: 5,625 inputs, dense layers of 2,000, 500 and 19 outputs, tanh in between."""
 
     name: ClassVar[str] = "sensors"
     theirs: ClassVar[str] = "DeepSecure 465 s, 83.7 GB; SiRNN 5.3 s, 1.9 GB; Pika 0.149 s, 0.44 MB"

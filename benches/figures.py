@@ -1,7 +1,7 @@
-"""Measures what docs/benchmarks.md has in tables, and writes them there: `make figures`.
+"""Measures the tables of docs/benchmarks.md and writes them there: `make figures`.
 
-Each table stands between marks, with a line that says on which processor, beside which load, of which commit and when
-it was measured. `--only NAME,...` measures some tables, `--list` names them, `--print` leaves the page as it is.
+Each table stands between marks, after a line that names the processor, the load by other programs, the commit and the
+date. `--only NAME,...` measures some tables, `--list` prints their names, `--print` does not change the page.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Table:
 
     Attributes:
         head: its columns.
-        rows: measures it, a row after another.
-        about: what holds for all of it, to follow the machine.
+        rows: a function that measures the rows and yields them.
+        about: the settings of all rows; the page shows them after the machine.
     """
 
     head: Sequence[str]
@@ -52,20 +52,23 @@ class Table:
 
 
 def cell(name: str, k: int, batch: int, protocol: str, parties: int = 2, link: str = "memory", **options: Any) -> Row:
-    """One row of `quorate bench`; a name selects variants, too."""
+    """Returns one row of `quorate bench`, also of a variant of a workload."""
     asked = Asked(protocol, (parties,), (link,), rings=(k,), batches=(batch,))
     found = measurements([name], asked, [(option, str(value)) for option, value in options.items()])
     return next(row for row in found if row["workload"] == name)
 
 
 def application(name: str, protocol: str, parties: int = 2) -> Row:
-    """One row of `quorate bench` of a program, on links of memory."""
+    """Returns one row of `quorate bench` of a program, on memory links."""
     [row] = applications([name], Asked(protocol, (parties,), ("memory",)))
     return row
 
 
 def comparisons(batch: int) -> Row:
-    """`(x < y).reveal()` of numbers below 2^61, inputs and opening included: a row like those of `quorate bench`."""
+    """Measures `(x < y).reveal()` of numbers below 2^61, inputs and opening included.
+
+    Returns a row in the form of `quorate bench`.
+    """
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 2**61, (2, batch))
     phases = []
@@ -89,7 +92,7 @@ def comparisons(batch: int) -> Row:
 
 
 def opening() -> float:
-    """Seconds of the setup of a session of two parties: the median of five."""
+    """Returns the seconds of the setup of a session of two parties: the median of five."""
     taken = []
     for _ in range(5):
         began = time.perf_counter()
@@ -102,13 +105,13 @@ def opening() -> float:
 
 
 def number(value: float) -> str:
-    """Two digits, or three from 100 on."""
+    """Returns a number with two digits, or with three from 100 on."""
     shown = f"{value:.2g}" if value < 100 else f"{value:.3g}"
     return f"{float(shown):.10f}".rstrip("0").rstrip(".") if "." in shown or "e" in shown else shown
 
 
 def milliseconds(row: Row, phase: str | None = None) -> str:
-    """Of a row, or of one of its phases, without the unit; a bar where it was not measured."""
+    """Returns the milliseconds of a row or of one of its phases, without the unit; "-" if it was not measured."""
     if row["skipped"] is not None:
         return "-"
     return number((row[phase] if phase else row)["seconds"]["median"] * 1e3)
@@ -123,13 +126,13 @@ def seconds(row: Row, online: bool = False) -> str:
 
 
 def sent(*rows: Row, parties: int = 1) -> str:
-    """Megabytes that a party sends, or that several parties send together."""
+    """Returns the megabytes that each of these rows sends, by a party or by `parties` parties together."""
     values = [number(row["bytes_per_party"] * parties / 1e6) for row in rows if row["skipped"] is None]
     return f"{'; '.join(values)} MB" if values else ""
 
 
 def spdz2k() -> Iterator[Sequence[str]]:
-    """Two parties of which one may cheat."""
+    """Yields rows of two parties, one of which may cheat."""
     ten = 10_000
 
     def command(name: str, k: int = 64) -> str:
@@ -165,7 +168,7 @@ def spdz2k() -> Iterator[Sequence[str]]:
 
 
 def spdz2k_more() -> Iterator[Sequence[str]]:
-    """More parties, and other links; what two parties take on a WAN is mostly waiting."""
+    """Yields rows of more parties and other links. On a WAN, two parties mostly wait."""
     lines: list[tuple[str, str, int, int, bool, bool]] = [
         ("10,000 multiplication triples over Z_2^64", "triple", 64, 10_000, False, True),
         ("10,000 random bits over Z_2^64", "random-bit", 64, 10_000, False, False),
@@ -187,7 +190,7 @@ def spdz2k_more() -> Iterator[Sequence[str]]:
 
 
 def two_parties() -> Iterator[Sequence[str]]:
-    """Two semi-honest parties, beside what is promised and what others publish."""
+    """Yields rows of two semi-honest parties, beside the targets of this project and published figures of others."""
     lines: list[tuple[str, str, int, int, str]] = [
         ("`ot-cot`, 10^7", "ot-cot", 128, 10**7, "ot"),
         ("`ot-cot-malicious`, 10^7", "ot-cot-malicious", 128, 10**7, "ot"),
@@ -223,7 +226,7 @@ def _others(row: Row) -> str:
 
 
 def scaling() -> Iterator[Sequence[str]]:
-    """`x < y` by batch, parties and network."""
+    """Yields rows of `x < y` by batch, parties and network."""
     for network, batch, parties in (
         *((None, batch, (3, 5, 7)) for batch in (100, 10_000, 100_000)),
         *((network, batch, (3,)) for batch in (100, 10_000, 100_000) for network in ("lan", "wan")),
@@ -270,7 +273,7 @@ class Watch:
 
     @staticmethod
     def _now() -> tuple[float, float, float] | None:
-        """Seconds of all processors: busy in all, taken by the host, and busy for this process."""
+        """Returns seconds of all processors: busy in all, taken by the host, and busy for this process."""
         try:
             fields = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]
         except OSError:
@@ -281,7 +284,7 @@ class Watch:
         return user + nice + system + irq + soft, stolen, ours
 
     def told(self, elapsed: float) -> str:
-        """Returns a number of seconds in words."""
+        """Returns in words what share of the processors other programs and the host took in `elapsed` seconds."""
         now = self._now()
         if now is None or self.began is None:
             return "the load of other programs is not known"
@@ -306,7 +309,7 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The newest commit, and whether files were changed since."""
+    """Returns the newest commit, and whether files were changed since."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
@@ -319,7 +322,7 @@ def commit() -> str:
 
 
 def measured(name: str) -> str:
-    """Returns a table as it is in the page; prints each row when it is measured."""
+    """Returns a table as the page shows it. Prints each row when it is measured."""
     table = TABLES[name]
     lines = [f"| {' | '.join(table.head)} |", "|" + "---|" * len(table.head)]
     watch, began = Watch(), time.monotonic()
@@ -352,7 +355,7 @@ def put(page: str, name: str, text: str) -> str:
     """Returns the page with this table between its marks.
 
     Raises:
-        ValueError: it has no such marks, or several.
+        ValueError: the page does not have these marks exactly once.
     """
     begin, end = marks(name)
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):

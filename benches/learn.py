@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What training costs, and how far it is from the same schedule in float64.
+"""Measures the cost of training, and its distance from the same schedule in float64.
 
     .venv/bin/python benches/learn.py                             # scikit-learn's data sets
     .venv/bin/python benches/learn.py --mnist FOLDER --only mnist # 1,000 images of MNIST's training set, one epoch
     .venv/bin/python benches/learn.py --protocol aby
 
-Records are pooled by two owners; all parties are threads of this process. Seconds are those of `fit`, bytes those of
-the busiest party, both phases. Features are scaled to a mean of 0 and a variance of 1, pixels to 0 to 1.
+Two owners pool their records; all parties are threads of this process. Seconds are those of `fit`, bytes those of the
+busiest party in both phases. Features are scaled to a mean of 0 and a variance of 1, pixels to 0 to 1.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def _trainings(mnist: Path | None) -> dict[str, tuple[str, Callable[[], Records]
 
 
 def _right(model: qr.learn.Trained, x: np.ndarray, y: np.ndarray) -> float:
-    """The share of labels that are right, or R^2."""
+    """Returns the share of right labels, or R^2 for a regression."""
     if model.classes is not None:
         return float((model.predict(x) == y).mean())
     return 1 - float(((model.predict(x) - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def row(title: str, records: Records, model: Any, protocol: str) -> str:
-    """A line of the table."""
+    """Trains a model, and returns a line of the table."""
     x, y, bound = records
     half, whole = len(x) // 2, {} if model.__class__ is not LinearRegression else {"bound": bound}
     with qr.local(protocol) as mpc:

@@ -1,14 +1,14 @@
 """Tables 11 and 12 of the ring paper beside ours: quantised MobileNet V1 of every width and resolution.
 
-Weights are random, which costs what trained ones cost: programs depend on sizes, and on how many bits sums have. All
-parties share this machine. Each result is compared with the clear network's.
+Weights are random. They cost as much as trained ones, since programs depend on sizes and on the number of bits of sums
+only. All parties share this machine. Each result is compared with that of the clear network.
 
     .venv/bin/python benches/paper_mobilenet.py                      # rss of three and five parties, on memory links
     .venv/bin/python benches/paper_mobilenet.py --parties 3 --widths 0.25,1.0 --resolutions 128 --modes exact
     .venv/bin/python benches/paper_mobilenet.py --protocols pika,aby,spdz2k --resolutions 128 --links memory,lan
 
-Families other than rss have parties of their own. What is predicted to take longer than `--most` seconds, or more
-memory than there is, is not run: its line has the prediction.
+`--parties` applies to rss. A network is not run if the prediction exceeds `--most` seconds or the memory of the
+machine; its line has the prediction.
 """
 
 from __future__ import annotations
@@ -49,8 +49,11 @@ PAPER: dict[int, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
 
 
 def measured(net: QuantisedNetwork, place: Place, asked: argparse.Namespace) -> dict[str, Any]:
-    """Returns the predicted seconds of a question, the measured median if it may run, and megabytes of the
-    busiest party. The first question of a session: weights are shared by it."""
+    """Measures the first request of a session, which shares the weights.
+
+    Returns the predicted seconds and, if it may run, the measured median, the megabytes of the busiest party, rounds
+    and the largest error.
+    """
     picture = np.random.default_rng(8).integers(0, 256, (1, *net.shape.sizes)).astype(np.uint8)
     exact = net.shape.mode == "exact"
     seconds = []
@@ -82,7 +85,7 @@ def measured(net: QuantisedNetwork, place: Place, asked: argparse.Namespace) -> 
 
 
 def sent(before: Any, after: Any) -> float:
-    """Megabytes of the busiest party."""
+    """Returns the megabytes that the busiest party sent."""
     return max(now - then for then, now in zip(before.bytes_sent, after.bytes_sent, strict=True)) / 1e6
 
 
@@ -111,7 +114,7 @@ def places(asked: argparse.Namespace) -> list[Place]:
 
 
 def said(row: dict[str, Any]) -> str:
-    """The figures of a line."""
+    """Returns the figures of a line."""
     if "seconds" not in row:
         return f"{'':7}  {row['predicted']:9.2f}  not run: {row['why']}"
     return (

@@ -1,8 +1,7 @@
 """The models of Tables II to IV of "New Primitives for Actively-Secure MPC over Rings", on integers of k bits.
 
-Trees are trained here, on features rounded to whole numbers; weights of SVMs are those published with the paper's code,
-or random ones of the same shape. Both are programs of `quorate.models`, whose integers are narrower here, as the
-paper's are.
+Trees are trained here, on features rounded to integers. Weights of SVMs are those published with the paper's code, or
+random ones of the same shape. Both are programs of `quorate.models`, with the narrower integers of the paper.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ TREE_BITS, DATA_BITS, WEIGHT_BITS, INTERCEPT_BITS = 14, 8, 9, 28
 
 
 class Narrow(Secret):
-    """Programs of models on integers of k bits, whatever the models ask for."""
+    """The owner of secrets of a model, with k bits for all integers in place of the widths that the model asks for."""
 
     def __init__(self, mpc: qr.Session, bits: int) -> None:
         super().__init__(mpc, self, 0)  # shared anew by each program
@@ -39,10 +38,10 @@ class Task:
     """A model with records.
 
     Attributes:
-        name, size: as the paper's tables have them.
-        build: the secret predictions for these records, of integers of k bits.
-        records: party 1's.
-        wanted: the predictions in the clear, as `build` gives them.
+        name, size: as in the paper's tables.
+        build: returns the secret predictions for records, on integers of k bits.
+        records: the input of party 1.
+        wanted: the predictions in the clear, in the form of `build`.
     """
 
     name: str
@@ -53,13 +52,13 @@ class Task:
 
 
 def _whole(values: np.ndarray, bits: int) -> np.ndarray:
-    """Rounded to whole numbers, the largest magnitude of a column just below 2^bits."""
+    """Rounds to integers; the largest magnitude of each column becomes 2^bits - 1."""
     largest = np.abs(values).max(axis=0)
     return np.rint(values / np.where(largest == 0, 1, largest) * (2**bits - 1)).astype(np.int64)
 
 
 def tree(name: str, depth: int, table: np.ndarray) -> Task:
-    """A tree of this depth, trained on a table whose last column is the class."""
+    """Trains a tree of this depth on a table whose last column is the class."""
     from sklearn.tree import DecisionTreeClassifier
 
     records, classes = _whole(table[:, :-1], TREE_BITS), table[:, -1].astype(np.int64)
@@ -84,7 +83,7 @@ def tree(name: str, depth: int, table: np.ndarray) -> Task:
 
 
 def svm(name: str, weights: np.ndarray, intercepts: np.ndarray, records: np.ndarray) -> Task:
-    """The largest of linear decisions."""
+    """Returns a task whose prediction is the largest of several linear decisions."""
     scale = 2.0**WEIGHT_BITS - 1
     whole = np.rint(weights / np.abs(weights).max() * scale).astype(np.int64)
     x = _whole(records, DATA_BITS)
@@ -102,7 +101,10 @@ def svm(name: str, weights: np.ndarray, intercepts: np.ndarray, records: np.ndar
 
 
 def _largest(mpc: qr.Session, scores: Any, kind: qr.Dtype) -> Any:
-    """The place of the largest score of each row, of k bits: `argmax` gives int(64), which short keys do not allow."""
+    """Returns the index of the largest score of each row, as an integer of k bits.
+
+    `argmax` returns int(64), which short keys do not allow.
+    """
     if kind == qr.int(64):
         return scores.argmax(axis=1)
     places = mpc.constant(np.broadcast_to(np.arange(scores.shape[1]), scores.shape), dtype=kind)
@@ -119,7 +121,7 @@ def _largest(mpc: qr.Session, scores: Any, kind: qr.Dtype) -> Any:
 
 
 def trees(data: Path | None) -> list[Task | str]:
-    """Those of Table II; what is missing as a sentence."""
+    """Returns the trees of Table II; a sentence in place of each whose file is missing."""
     found: list[Task | str] = []
     for name, depth, file, header in (
         ("Hill Valley", 3, "Hill_Valley_with_noise_Training.csv", 1),
@@ -135,7 +137,7 @@ def trees(data: Path | None) -> list[Task | str]:
 
 
 def svms(data: Path | None) -> list[Task | str]:
-    """Those of Table III."""
+    """Returns the SVMs of Table III; a sentence in place of each whose file is missing."""
     found: list[Task | str] = []
     for name, model, tests in (
         ("CIFAR", "cifar2048.csv", "smallcifar2048-test.csv"),

@@ -49,10 +49,10 @@ HEAD = (
 
 
 def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
-    """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session.
+    """Measures `work.plan` and `work.ask`, and prints a line: the median of several requests of one session.
 
-    That is all that a question takes, and then its two phases, as far as they are predicted: what Python does before
-    and after is no part of them.
+    The first time is that of the whole request. The time of its two phases, which is predicted, leaves out the work of
+    Python before and after.
     """
     with qr.local(protocol, network=network(link), check=False, **place) as mpc:
 
@@ -86,14 +86,14 @@ def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argpa
 
 
 class Work:
-    """A program: what is planned, what is asked for, and what others take."""
+    """A program: the arrays to plan, the request, and the published figures of others."""
 
     def __init__(self, plan: Callable[[Any], Sequence[Any]], ask: Callable[[Any], Any], theirs: str = "") -> None:
         self.plan, self.ask, self.theirs = plan, ask, theirs
 
 
 def mnist(asked: argparse.Namespace) -> None:
-    """MiniONN's network with random weights, labels revealed."""
+    """Measures MiniONN's network with random weights; labels are revealed."""
     print(HEAD, flush=True)
     for protocol in asked.protocols:
         for parties in FAMILIES[protocol].parties if protocol == DEFAULT else (None,):
@@ -108,7 +108,7 @@ def mnist(asked: argparse.Namespace) -> None:
 
 
 def lookups(asked: argparse.Namespace) -> None:
-    """The activations alone, at 32 bits of which 12 are fractional; results stay secret but for their sum."""
+    """Measures the activations alone, on numbers of 32 bits with 12 fractional ones; reveals only sums of results."""
     print(HEAD, flush=True)
     r = np.random.default_rng(3)
     for name, ((sigmoids, tanhs), theirs) in LOOKUPS.items():
@@ -128,7 +128,10 @@ def lookups(asked: argparse.Namespace) -> None:
 
 
 def whole(net: Network, asked: argparse.Namespace) -> None:
-    """A network on every protocol and link: the first question, which shares the weights, and the median of others."""
+    """Measures a network on every protocol and link.
+
+    The first request shares the weights; the other columns are medians of the later ones.
+    """
     print(
         f"{'what':<8} {'protocol':<9} {'link':<7} {'first ms':>9} {'others':>9} {'offline':>9} {'online':>9} "
         f"{'MB offline':>10} {'online':>8} {'rounds':>6}  {'predicted offline':>17} {'online':>9}  theirs",
@@ -165,7 +168,7 @@ def whole(net: Network, asked: argparse.Namespace) -> None:
 
 
 def spent(before: Any, after: Any) -> tuple[float, float, int]:
-    """Seconds, megabytes of all parties together, and rounds of a phase."""
+    """Returns seconds, megabytes of all parties together, and rounds of a phase."""
     sent = sum(after.bytes_sent) - sum(before.bytes_sent)
     return after.seconds - before.seconds, sent / 1e6, after.rounds - before.rounds
 

@@ -4,10 +4,10 @@
     .venv/bin/python benches/paper_pika.py                       # all tables
     .venv/bin/python benches/paper_pika.py --tables 1,5 --most 1000
 
-The paper measured machines of 36 cores, 16 threads each, over 10 Gbit/s with a ping of 0.2 ms (LAN) and 100 Mbit/s with
-70 ms (WAN); here all parties are threads of this process, over simulated links like these. Its sigmoid has 16 bits and
-an error of some units; ours is the nearest there is. Times are of both phases, inputs and results included, bytes those
-of the parties that compute; P2's, which the paper leaves out, stand beside.
+The paper used machines of 36 cores with 16 threads each, over links of 10 Gbit/s and 0.2 ms (LAN) and of 100 Mbit/s
+and 70 ms (WAN). Here all parties are threads of this process, over simulated links like these. The sigmoid of the paper
+has 16 bits and an error of some units; ours is the nearest representable number. Times are of both phases, with inputs
+and results. Bytes are those of the parties that compute; the bytes of P2, which the paper leaves out, have a column.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def _sigmoid(x: Any) -> Any:
 
 
 class Measured:
-    """What a batch took.
+    """The cost of a batch.
 
     Attributes:
-        seconds: both phases, the median of some runs.
+        seconds: both phases, the median of several runs.
         megabytes: sent by each party, both phases.
     """
 
@@ -118,7 +118,7 @@ class Measured:
 def measured(
     runs: int, batch: int, place: str | None, protocol: str = "pika", bits: int = 16, **options: Any
 ) -> Measured:
-    """A sigmoid of numbers with this number of bits, 12 of them fractional, in 32 bits."""
+    """Measures a sigmoid in a ring of 32 bits, on numbers of `bits` bits with 12 fractional ones."""
     rng = np.random.default_rng(batch)
     reach = (1 << (bits - 1)) - 1
     x = rng.integers(-reach, reach, batch, endpoint=True) / 4096
@@ -148,7 +148,7 @@ def _shown(value: float | None) -> str:
 def compared(
     title: str, table: dict[str, dict[str, Figures]], most: int, measure: Callable[[int, str], Measured]
 ) -> Iterator[str]:
-    """Rows of the paper, and ours, by network."""
+    """Yields the paper's rows and ours, by network."""
     batches = [batch for batch in BATCHES if batch <= most]
     yield f"{title}: seconds by batch, and MB of a party that computes"
     yield f"{'':<6} {'':<10}" + "".join(f"{batch:>10,}" for batch in batches)
@@ -167,7 +167,7 @@ def compared(
 
 
 def table_5(runs: int, most: int) -> Iterator[str]:
-    """A batch of 100 by the bits of the domain."""
+    """Yields Table 5: a batch of 100 by the bits of the domain."""
     yield "Table 5: a batch of 100 by bits of the domain: kB of P2 to both, milliseconds in all"
     yield f"{'bits':<6} {'paper kB':>10} {'EvalAll':>10} {'in all':>10} {'ours kB':>10} {'in all':>10}"
     for bits in DOMAINS:
@@ -181,19 +181,19 @@ def table_5(runs: int, most: int) -> Iterator[str]:
 
 
 def table_1(runs: int, most: int) -> Iterator[str]:
-    """Semi-honest, and Table 6."""
+    """Yields Tables 1 and 6: the semi-honest protocol."""
     yield from compared("Tables 1 and 6, semi-honest", SEMI, most, lambda n, place: measured(runs, n, place))
 
 
 def table_2(runs: int, most: int) -> Iterator[str]:
-    """Malicious, and Table 7."""
+    """Yields Tables 2 and 7: the malicious protocol."""
     measure = lambda n, place: measured(runs, n, place, malicious="yes")  # noqa: E731
     yield from compared("Tables 2 and 7, malicious", MALICIOUS, min(most, 10_000), measure)
     yield NOTES["7"]
 
 
 def table_8(runs: int, most: int) -> Iterator[str]:
-    """Two parties without a dealer."""
+    """Yields Table 8: two parties without a dealer."""
     measure = lambda n, place: measured(runs, n, place, protocol="aby", sharings="A")  # noqa: E731
     yield from compared("Table 8, two parties", TWO_PARTIES, most, measure)
     yield NOTES["8"]
@@ -205,7 +205,7 @@ BESIDE = {"6": "1", "7": "2"}
 
 
 def main() -> None:
-    """Prints the tables that were asked for."""
+    """Prints the chosen tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default=",".join(TABLES), help=f"some of {','.join([*TABLES, *BESIDE])}")
     parser.add_argument("--runs", type=int, default=3, help="of each cell, of which the median counts")

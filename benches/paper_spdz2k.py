@@ -5,10 +5,10 @@
     .venv/bin/python benches/paper_spdz2k.py --data FOLDER              # with them: FOLDER/tabular, FOLDER/svm
     .venv/bin/python benches/paper_spdz2k.py --tables I,IV --runs 1     # some tables
 
-The paper measured two machines of 4 cores each, over 1 Gbit/s; here both parties are threads of this process, over a
-simulated link of 1 Gbit/s. Its keys are those of `mac=32` (26 bits) over Z_2^32 and `mac=64` (57 bits) over Z_2^64.
-"paper" and "auto" are what the option `bits` says: the paper's protocols, and ours. A session's inputs and results are
-part of a model's time, not of an operation's. Correlations and bytes are those of the plan, which are exact.
+The paper used two machines of 4 cores each, over 1 Gbit/s. Here both parties are threads of this process, over a
+simulated link of 1 Gbit/s. The keys of the paper are `mac=32` (26 bits) over Z_2^32 and `mac=64` (57 bits) over Z_2^64.
+"paper" and "auto" are values of the option `bits`: the paper's protocols, and ours. Inputs and results count in the
+time of a model, not in that of an operation. Correlations and bytes are those of the plan, which are exact.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ NOTES = {
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a run takes.
+    """The cost of a run.
 
     Attributes:
-        correlations: how many of each kind, by plan.
+        correlations: the number of each kind, by plan.
         sent: bytes of both parties together, offline and online, by plan.
-        seconds: of both phases, the median of some runs; None where it was not run.
-        note: why it was not.
+        seconds: offline and online, the median of several runs; None if it was not run.
+        note: the reason why it was not run.
     """
 
     correlations: dict[str, int]
@@ -113,7 +113,7 @@ class Cost:
 
 
 class Measuring:
-    """Runs things once, however many tables have them."""
+    """Measurements that several tables share; each runs once."""
 
     def __init__(self, runs: int, most_seconds: float, data: Path | None) -> None:
         self._runs, self._most = runs, most_seconds
@@ -140,7 +140,7 @@ class Measuring:
         return Cost(plan.correlations, sent, (float(offline), float(online)))
 
     def _operation(self, name: str, bits: int, form: str) -> Cost:
-        """Many at once; their operands are shared before, and one result is opened."""
+        """Measures many operations at once, on operands shared before; one result is opened."""
         count = MULTIPLICATIONS if name == "Multiplication" else COMPARISONS
         rng = np.random.default_rng(bits)
         # Differences fit the ring, as the paper's do.
@@ -165,7 +165,7 @@ class Measuring:
             return self._cost(mpc, ask, lambda found: bool((found == right).all())).by(count)
 
     def _model(self, name: str, bits: int, form: str, batch: int) -> Cost:
-        """Predictions, with inputs and results, for each record."""
+        """Measures predictions, with inputs and results, for each record."""
         task = next(t for t in [*self.trees(), *self.svms()] if isinstance(t, Task) and t.name == name)
         records, wanted = task.records[:batch], task.wanted[..., :batch]
         with session(bits, form, LAN) as mpc:
@@ -176,12 +176,12 @@ class Measuring:
 
 
 def session(bits: int, form: str, network: Any, **options: Any) -> qr.Session:
-    """Two parties with the paper's keys."""
+    """Opens a session of two parties with the paper's keys."""
     return qr.local("spdz2k", parties=2, bits=form, network=network, check=False, **KEYS[bits], **options)
 
 
 def unknown(mpc: qr.Session, values: Any, dtype: Any, bound: int) -> Any:
-    """Values that no party knows: a product of what parties know takes less than a triple."""
+    """Returns secret values that no party knows, since products of known values cost less than a triple."""
     zeros = np.zeros_like(values)
     return mpc.input(values, owner=0, dtype=dtype, bound=bound) + mpc.input(zeros, owner=1, dtype=dtype, bound=0)
 
@@ -198,7 +198,7 @@ def _bytes(count: float) -> str:
 
 
 def table_i(measuring: Measuring) -> Iterator[str]:
-    """Operations a second, online."""
+    """Yields Table I: operations per second, online."""
     yield "Table I: operations a second, online, 1 Gbit/s"
     yield f"{'':<16} {'k':>3} {'paper SPDZ2k':>13} {'paper SPDZ':>11} {'ours, paper':>12} {'ours, auto':>12}"
     for name, by_ring in TABLE_I.items():
@@ -209,7 +209,7 @@ def table_i(measuring: Measuring) -> Iterator[str]:
 
 
 def table_of_models(title: str, tasks: list[Task | str], measuring: Measuring) -> Iterator[str]:
-    """Milliseconds for a sample, online."""
+    """Yields milliseconds per sample, online."""
     yield f"{title}: milliseconds a sample, online, 1 Gbit/s"
     head = f"{'':<12} {'size':>10} {'batch':>5} {'k':>3} {'paper SPDZ2k':>13} {'paper SPDZ':>11}"
     yield f"{head} {'ours, paper':>12} {'ours, auto':>12} {'auto offline':>13}"
@@ -228,17 +228,17 @@ def table_of_models(title: str, tasks: list[Task | str], measuring: Measuring) -
 
 
 def table_ii(measuring: Measuring) -> Iterator[str]:
-    """Trees."""
+    """Yields Table II: trees."""
     return table_of_models("Table II (depth, features)", measuring.trees(), measuring)
 
 
 def table_iii(measuring: Measuring) -> Iterator[str]:
-    """SVMs."""
+    """Yields Table III: SVMs."""
     return table_of_models("Table III (classes, features)", measuring.svms(), measuring)
 
 
 def both_tables(measuring: Measuring, table: dict[str, Any]) -> Iterator[tuple[str, int, str, Any, Cost | None]]:
-    """Rows of Tables IV and V: name, ring, whose, what the paper has, what we have."""
+    """Yields rows of Tables IV and V: name, ring, whose figures, the figures of the paper, our cost."""
     there = {task.name for task in [*measuring.trees(), *measuring.svms()] if isinstance(task, Task)}
     for name, by_ring in table.items():
         is_model = name in TABLES_II_III
@@ -251,7 +251,7 @@ def both_tables(measuring: Measuring, table: dict[str, Any]) -> Iterator[tuple[s
 
 
 def table_iv(measuring: Measuring) -> Iterator[str]:
-    """Correlations."""
+    """Yields Table IV: correlations."""
     yield "Table IV: correlations, and milliseconds offline"
     head = f"{'':<12} {'k':>3} {'':<13} {'triples':>8} {'bit triples':>11} {'random bits':>11} {'edaBits':>8}"
     yield f"{head} {'daBits':>7} {'ms':>8}"
@@ -272,7 +272,7 @@ def table_iv(measuring: Measuring) -> Iterator[str]:
 
 
 def table_v(measuring: Measuring) -> Iterator[str]:
-    """Bytes."""
+    """Yields Table V: bytes."""
     yield "Table V: bytes of both parties together"
     yield f"{'':<12} {'k':>3} {'':<13} {'offline':>9} {'online':>9}"
     for name, bits, whose, figures, cost in both_tables(measuring, TABLE_V):
@@ -282,7 +282,7 @@ def table_v(measuring: Measuring) -> Iterator[str]:
 
 
 def figure_9(_: Measuring) -> Iterator[str]:
-    """Triples a second, by threads and network."""
+    """Yields Fig. 9: triples per second, by threads and network."""
     yield "Fig. 9: triples a second, by threads and network"
     yield f"{'network':<22} {'k':>3} " + " ".join(f"{f'{n} threads':>10}" for n in THREADS)
     for place, network in NETWORKS.items():
@@ -314,7 +314,7 @@ TABLES: dict[str, Callable[[Measuring], Iterator[str]]] = {
 
 
 def main() -> None:
-    """Prints the tables that were asked for."""
+    """Prints the chosen tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=None, help="a folder with tabular/ and svm/")
     parser.add_argument("--tables", default=",".join(TABLES), help=f"some of {','.join(TABLES)}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long plans take: seconds of building a program and of `explain`, by family, program and number of elements.
+"""Measures the time of planning: seconds of building a program and of `explain`, by family, program and elements.
 
     .venv/bin/python benches/plans.py
     .venv/bin/python benches/plans.py --only product,sort --families aby,rss --sizes 1e6,1e7

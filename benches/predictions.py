@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How far predicted seconds are from measured ones: 22 workloads, each predicted with rates measured just before it.
+"""Compares predicted seconds with measured ones: 22 workloads, each predicted with rates measured just before it.
 
     .venv/bin/python benches/predictions.py
     .venv/bin/python benches/predictions.py --only sort,argmax --runs 9
 
-All parties are threads of this process. Where the network is one of memory, what is compared are the seconds for which
-the parties' threads had cores, so that other programs make no difference but for the caches that they take; on a
-simulated network it is the wall clock.
+All parties are threads of this process. On memory links, the compared seconds are those for which the parties' threads
+had cores, so that other programs disturb only by the caches that they take. On a simulated network, they are those of
+the wall clock.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(11)
 
 
 class Workload(NamedTuple):
-    """A request, who answers it, and the network between them, memory unless said."""
+    """A request, the family and number of parties that compute it, and their network (None: memory links)."""
 
     ask: Callable[[qr.Session], qr.SecretArray]
     protocol: str = "rss"
@@ -76,7 +76,7 @@ def factor(mpc: qr.Session) -> qr.SecretArray:
 
 
 def line(mpc: qr.Session) -> qr.SecretArray:
-    """By a factor, which the first run shares and opens, and those that count have."""
+    """Multiplies by a factor, which the first run shares and opens; the measured runs use it."""
     return mpc.input(RNG.integers(-4096, 4096, (1, 3000)) / 4096, owner=1, dtype=qr.fixed(32, 12)) @ factor(mpc)
 
 
@@ -107,13 +107,13 @@ WORKLOADS = {
 
 
 def _taken(phase: str, before: qr.Stats, after: qr.Stats) -> tuple[float, float]:
-    """Seconds of a phase of what ran in between: for which the parties' threads had cores, and by the wall clock."""
+    """Returns the seconds of a phase between two states: for which the parties' threads had cores, and by the clock."""
     then, now = getattr(before, phase), getattr(after, phase)
     return now.compute_seconds - then.compute_seconds, now.seconds - then.seconds
 
 
 def measured(workload: Workload, runs: int) -> list[tuple[float, float]]:
-    """Returns predicted and measured seconds of a number of runs, after one run that warms caches and memory."""
+    """Returns predicted and measured seconds of `runs` runs, after one run that fills caches and memory."""
     found = []
     far = workload.network is not None
     # Products in a row wrap, which costs what others cost.

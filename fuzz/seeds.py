@@ -35,6 +35,8 @@ stall_timeout_s = 0
 FASHION = "3 7\n2 2 2\n1 1\n\n2 1 0 2 4 XOR\n2 1 1 3 5 AND\n2 1 4 5 6 AND\n"
 EVERY_GATE = "5 10\n1 4\n2 1 2\n\n4 2 0 1 2 3 4 5 MAND\n1 1 4 6 INV\n1 1 1 7 EQ\n1 1 5 8 EQW\n2 1 6 7 9 XOR\n"
 OLD = "3 7\n2 2 1\n\n2 1 0 2 4 XOR\n2 1 1 3 5 AND\n2 1 4 5 6 AND\n"
+# The targets with inputs that contain random bytes.
+KEPT = {"net_first_message", "net_identity", "net_tls"}
 
 
 def le(number: int, size: int) -> bytes:
@@ -47,11 +49,11 @@ def part(data: bytes) -> bytes:
     return le(len(data), 2) + data
 
 
-def hello(verdict: int = 0, version: int = 4, purpose: int = 1) -> bytes:
+def hello(verdict: int = 0, version: int = 5, purpose: int = 1) -> bytes:
     """Returns the first message of party 0 of 3 to party 1."""
     numbers = b"".join(le(number, 4) for number in (0, 1, 3))
     head = b"QUORATE\n" + le(version, 4) + bytes([verdict, purpose, 0, 0])
-    return (head + numbers + bytes(range(16))).ljust(64, b"\0")
+    return (head + numbers + bytes(range(16)) + bytes(range(32, 48))).ljust(64, b"\0")
 
 
 def piece(tag: int, number: int, payload: bytes, lane: int = 5) -> bytes:
@@ -128,7 +130,9 @@ def texts() -> Iterator[tuple[str, list[bytes]]]:
     """Yields the inputs of targets that read files and words."""
     entry = '\n[[party]]\naddress = "p{0}.example:9000"\ncertificate = "party{0}.crt"\n'
     party = PARTY.format(hash="0a" * 32, parties="".join(entry.format(i) for i in range(3)))
-    yield "session_config", [party.encode(), party.replace("me = 1", "me = 3").encode(), b'protocol = "rss"\nk = 1\n']
+    name = "Bewertung für März 2: a/b.py".encode()
+    configs = [party.encode(), party.replace("me = 1", "me = 3").encode(), b'protocol = "rss"\nk = 1\n']
+    yield "session_config", [*configs, name]
     yield "graph_words", [b"0a" * 32, b"lan", b"70,100", b"auto", b"A+Y", b"ab" * 32 + b"," + b"cd" * 32]
     yield "circuits_fashion", [FASHION.encode(), EVERY_GATE.encode(), b"0 1\n1 1\n1 1\n"]
     yield "circuits_old", [OLD.encode(), b"1 2\n1 0 1\n\n1 1 0 1 INV\n"]
@@ -164,7 +168,9 @@ def main() -> None:
         folder = CORPUS / target
         folder.mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(inputs):
-            (folder / f"seed{number}").write_bytes(data)
+            file = folder / f"seed{number}"
+            if not (target in KEPT and file.exists()):
+                file.write_bytes(data)
 
 
 if __name__ == "__main__":

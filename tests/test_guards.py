@@ -25,6 +25,15 @@ PROTOCOLS = (
 )  # fmt: skip
 
 
+#: Phrases that say nothing without what stands before them: documentation of an item that begins with "The same", and
+#: sentences like "The same of bits."; and "so many", for a number that has a name.
+PHRASES = re.compile(
+    r"(?:\A|\n)(?![ ]*(?://[/!]|#:))[^\n]*\n[ ]*(?://[/!]|#:) The same\b|\"\"\"The same\b"
+    r"|\bThe same(?:(?:\s|//[/!]|#:)+(?:as|at|by|for|from|in|of|on|to|where|with)\b|[,.:;])"
+    r"|\b[Ss]o(?:\s|//[/!]?|#:?)+many\b"
+)
+
+
 def tracked(*suffixes: str) -> list[Path]:
     """Returns the tracked files that exist, with one of `suffixes`."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -63,6 +72,30 @@ def test_the_guards_would_speak(tmp_path: Path) -> None:
     assert UNFINISHED.search(sample.read_text(encoding="utf-8"))
     assert DIRECTORIES.search('path = "/' + 'home/somebody"')
     assert not DIRECTORIES.search("https://example.org/home and .venv/bin")
+
+
+def phrases(text: str) -> list[str]:
+    """Returns the last line of each phrase that says nothing alone."""
+    return [found[0].splitlines()[-1].strip() for found in PHRASES.finditer(f"\n{text}")]
+
+
+def test_sentences_stand_alone() -> None:
+    files = tracked(".rs", ".py", ".pyi", ".md")
+    assert len(files) > 1_200, f"looked at {len(files)} files only"
+    found = {str(file.relative_to(ROOT)): phrases(file.read_text(encoding="utf-8")) for file in files}
+    assert {file: texts for file, texts in found.items() if texts} == {}
+    assert sum("The same" in file.read_text(encoding="utf-8") for file in files) >= 15
+
+
+def test_phrases_that_say_nothing_alone_are_found() -> None:
+    for bad in (
+        "/// The same Delta, doubled.", "//! The same code.", "#: The same table.", '"""The same rows, sorted."""',
+        "It ends. The same of bits.", "It ends. The same\n    /// for a matrix.", "The same, row by row.",
+        "so many bytes", "So\n    /// many of them",
+    ):  # fmt: skip
+        assert len(phrases(f"fn f() {{}}\n    {bad}\n")) == 1, bad
+    for good in ("/// It ends.\n/// The same Delta may be used again.", "The same holds for masks.", "also many"):
+        assert phrases(f"fn f() {{}}\n{good}\n") == []
 
 
 def compared(text: str) -> list[str]:

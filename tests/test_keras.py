@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import quorate as qr
+from onnx_nets import floats, model_of, random_number, whole
 from quorate.errors import ModelError
-from test_onnx_operators import floats, model_of, random_number, whole
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

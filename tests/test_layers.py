@@ -124,8 +124,9 @@ def test_no_cycle_is_drawn() -> None:
 
 def test_every_crate_has_a_line_in_the_table() -> None:
     text = DRAWING.read_text(encoding="utf-8")
-    for crate in drawn_arrows(text):
-        assert f"| `crates/{crate}` |" in text, crate
+    crates = drawn_arrows(text).keys()
+    assert len(crates) >= 20, f"looked at {len(crates)} crates only"
+    assert [crate for crate in crates if f"| `crates/{crate}` |" not in text] == []
 
 
 def test_the_comparison_sees_each_kind_of_difference() -> None:

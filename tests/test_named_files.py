@@ -52,14 +52,15 @@ def test_tables_of_modules_name_files() -> None:
 
 def test_pages_name_files() -> None:
     files = [f"/{file.relative_to(ROOT)}" for file in [*test_guards.tracked(".rs", ".py"), test_guards.ME]]
-    pages = [page for page in test_guards.tracked(".md") if not {"decisions", "CHANGELOG.md"} & set(page.parts)]
+    pages = [page for page in test_guards.tracked(".md") if page.name != "CHANGELOG.md"]
+    assert sum("decisions" in page.parts for page in pages) >= 98
     looked_at, missing = 0, []
     for page in pages:
         for name in re.findall(r"`([\w/.*-]+\.(?:rs|py))`", page.read_text(encoding="utf-8")):
             looked_at += 1
             if name not in EXAMPLES and "NAME" not in name and not any(file.endswith(f"/{name}") for file in files):
                 missing.append(f"{page.relative_to(ROOT)}: {name}")
-    assert looked_at >= 130, f"looked at {looked_at} names only"
+    assert looked_at >= 180, f"looked at {looked_at} names only"
     assert missing == []
 
 

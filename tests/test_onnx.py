@@ -16,83 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import quorate as qr
 from deploying import Deployment
+from onnx_nets import attention, autoencoder, compare, deep, floats, model_of, of_sums, random_number, small, whole
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx, operators
 from quorate.models._onnx._operators_movement import OPERATORS
-from test_onnx_operators import compare, floats, model_of, random_number, whole
-
-
-def small(r: np.random.Generator) -> onnx.ModelProto:
-    """Convolutions with batch norms and a residual sum, on pictures of 8 x 8."""
-    w = {
-        "w1": floats(r, 4, 1, 3, 3),
-        "w2": floats(r, 4, 4, 3, 3) / 4,
-        "b1": floats(r, 4),
-        "s": floats(r, 4),
-        "o": floats(r, 4),
-        "m": floats(r, 4),
-        "v": np.abs(floats(r, 4)) + 0.5,
-        "w3": floats(r, 4, 3),
-        "b3": floats(r, 3),
-    }
-    same = {"auto_pad": "SAME_UPPER"}
-    nodes = [
-        ("Conv", ["x", "w1", "b1"], ["a"], same),
-        ("BatchNormalization", ["a", "s", "o", "m", "v"], ["b"], {}),
-        ("Relu", ["b"], ["c"], {}),
-        ("Conv", ["c", "w2"], ["d"], same),
-        ("Add", ["c", "d"], ["e"], {}),
-        ("Relu", ["e"], ["f"], {}),
-        ("MaxPool", ["f"], ["g"], {"kernel_shape": [2, 2], "strides": [2, 2]}),
-        ("GlobalAveragePool", ["g"], ["h"], {}),
-        ("Flatten", ["h"], ["i"], {}),
-        ("Gemm", ["i", "w3", "b3"], ["j"], {}),
-        ("Softmax", ["j"], ["y"], {}),
-    ]
-    return model_of(nodes, (1, 8, 8), w)
-
-
-def block(given: str, beside: str) -> list[tuple]:
-    """Returns nodes of a block: attention of two heads, a residual sum, and a layer that widens; the output is y."""
-    nodes: list[tuple] = []
-    for name, turn in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
-        nodes += [("MatMul", [given, name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
-        nodes += [("Transpose", [f"{name}2"], [f"{name}3"], {"perm": turn})]
-    nodes += [
-        ("MatMul", ["q3", "k3"], ["s1"], {}),
-        ("Mul", ["s1", "scale"], ["s2"], {}),
-        ("Softmax", ["s2"], ["s3"], {"axis": -1}),
-        ("MatMul", ["s3", "v3"], ["a1"], {}),
-        ("Transpose", ["a1"], ["a2"], {"perm": [0, 2, 1, 3]}),
-        ("Reshape", ["a2", "whole"], ["a3"], {}),
-        ("MatMul", ["a3", "o"], ["a4"], {}),
-        ("Add", ["a4", beside], ["b1"], {}),
-        ("MatMul", ["b1", "u"], ["b2"], {}),
-        ("Gelu", ["b2"], ["b3"], {}),
-        ("MatMul", ["b3", "d"], ["b4"], {}),
-        ("Add", ["b4", "b1"], ["y"], {}),
-    ]
-    return nodes
-
-
-def attention(r: np.random.Generator) -> onnx.ModelProto:
-    """A block of a transformer: attention in two heads, a residual sum, GELU."""
-    w = {name: floats(r, 6, 6) / 2 for name in ("q", "k", "v", "o")}
-    w.update(u=floats(r, 6, 8) / 2, d=floats(r, 8, 6) / 2, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
-    w["scale"] = np.float32(3**-0.5)
-    return model_of(block("x", "x"), (4, 6), w)
-
-
-def autoencoder(r: np.random.Generator) -> onnx.ModelProto:
-    w = {"w1": floats(r, 3, 1, 3, 3), "w2": floats(r, 3, 1, 2, 2)}
-    nodes = [
-        ("Conv", ["x", "w1"], ["a"], {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
-        ("Tanh", ["a"], ["b"], {}),
-        ("ConvTranspose", ["b", "w2"], ["c"], {"strides": [2, 2]}),
-        ("Sigmoid", ["c"], ["y"], {}),
-    ]
-    return model_of(nodes, (1, 6, 6), w)
 
 
 @pytest.mark.parametrize("protocol", FAMILIES)
@@ -185,19 +113,6 @@ def test_ties_are_named_in_a_local_session() -> None:
         model.predict(mpc, [[0.5, 0.5], [0.5, 0.75]])
 
 
-def deep(r: np.random.Generator, layers: int) -> onnx.ModelProto:
-    """Returns many convolutions, each followed by ReLU; proven bounds grow by four bits in each."""
-    nodes, w, before = [], {}, "x"
-    for i in range(layers):
-        w[f"w{i}"] = floats(r, 8, 8 if i else 1, 3, 3) * np.float32((2 / (72 if i else 9)) ** 0.5)
-        nodes += [
-            ("Conv", [before, f"w{i}"], [f"a{i}"], {"auto_pad": "SAME_UPPER"}),
-            ("Relu", [f"a{i}"], [f"b{i}"], {}),
-        ]
-        before = f"b{i}"
-    return model_of([*nodes, ("GlobalAveragePool", [before], ["y"], {})], (1, 6, 6), w)
-
-
 def test_deep_networks_need_a_sample_and_say_so() -> None:
     r = random_number(9)
     proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
@@ -242,31 +157,6 @@ def test_fewer_bits_cost_less_and_are_less_precise() -> None:
         from_onnx(proto, bound=1.0, bits=40)
     with pytest.raises(ModelError, match="weight_bits=5 is no whole number between 6 and 30"):
         from_onnx(proto, bound=1.0, weight_bits=5)
-
-
-def of_sums(r: np.random.Generator) -> onnx.ModelProto:
-    """Returns layers in any order, on pictures of 8 x 8, without real functions, which take a ring of 64 bits."""
-    nodes, w, last, channels, size = [], {}, "x", 1, 8
-    for i, kind in enumerate(r.choice(["Conv", "Relu", "MaxPool", "AveragePool", "LeakyRelu", "Clip", "Add"], 5)):
-        given, attrs, halves = [last], {}, {"kernel_shape": [2, 2], "strides": [2, 2]}
-        if kind == "Conv":
-            out = int(r.integers(1, 4))
-            w[f"w{i}"] = floats(r, out, channels, 3, 3) * float(r.choice([0.01, 1, 50]))
-            w[f"b{i}"] = floats(r, out) * float(r.choice([0, 1, 100]))
-            given, attrs, channels = [last, f"w{i}", f"b{i}"], {"pads": [1, 1, 1, 1]}, out
-        elif kind.endswith("Pool"):
-            if size == 1:
-                continue
-            attrs, size = halves, size // 2
-        elif kind == "Clip":
-            w |= {f"low{i}": np.float32(0), f"high{i}": np.float32(6)}
-            given += [f"low{i}", f"high{i}"]
-        elif kind == "Add":
-            given = [last, last]
-        last = f"y{i}"
-        nodes.append((str(kind), given, [last], attrs))
-    nodes[-1] = (*nodes[-1][:2], ["y"], nodes[-1][3])
-    return model_of(nodes, (1, 8, 8), w)
 
 
 @pytest.mark.filterwarnings("ignore::quorate.ModelWarning", "ignore::quorate.RangeWarning")  # of few bits

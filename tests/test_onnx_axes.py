@@ -9,12 +9,12 @@ import onnx
 import onnxruntime
 import pytest
 
+from onnx_nets import Net, compare, floats, model_of, one, random_number, whole
 from quorate.errors import ModelError
 from quorate.models import from_onnx
 from quorate.models._onnx._operators_movement import OPERATORS
 from test_onnx_composed import CASES as COMPOSED
 from test_onnx_operators import CASES as OTHERS
-from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 from test_onnx_reals import CASES as REALS
 
 CASES: dict[str, Callable[[np.random.Generator], Net]] = {

@@ -11,10 +11,10 @@ import onnxruntime
 import pytest
 
 import quorate as qr
+from onnx_nets import Net, compare, floats, model_of, one, random_number, whole
 from quorate._families import FAMILIES
 from quorate.errors import ModelError
 from quorate.models import NetworkShape, from_onnx
-from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 
 # ---- normalised lines -----------------------------------------------------------------------------------------------
 

@@ -15,12 +15,11 @@ from onnx import TensorProto, helper
 
 import quorate as qr
 from deploying import Deployment
+from onnx_nets import block, compare, floats, model_of, random_number, whole
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx
-from test_onnx import block
 from test_onnx_blocks import ranges_hold
-from test_onnx_operators import compare, floats, model_of, random_number, whole
 
 INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 CASES: dict[str, Callable[[np.random.Generator], tuple[onnx.ModelProto, np.ndarray]]] = {}

@@ -15,11 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import quorate as qr
 from deploying import Deployment
+from onnx_nets import floats, random_number, whole
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx
 from test_onnx import relu
-from test_onnx_operators import floats, random_number, whole
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnx_nets import compare, floats, model_of, random_number, whole
 from quorate.errors import ModelError
 from quorate.models import from_onnx
-from test_onnx_operators import compare, floats, model_of, random_number, whole
 
 
 def graph(nodes: list[tuple], inputs: list[tuple], outputs: list[tuple], constants: dict[str, Any]) -> onnx.GraphProto:

@@ -12,12 +12,11 @@ import pytest
 from onnx import helper
 
 import quorate as qr
+from onnx_nets import attention, autoencoder, deep, floats, model_of, of_sums, random_number, small
 from quorate.errors import ModelWarning
 from quorate.models import from_onnx
 from quorate.models._onnx._integer_run import simulated
 from quorate.models._onnx._measured_errors import BEYOND
-from test_onnx import attention, autoencoder, deep, of_sums, small
-from test_onnx_operators import floats, model_of, random_number
 
 
 def lines(r: np.random.Generator) -> Any:

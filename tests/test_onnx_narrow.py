@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from onnx_nets import attention, autoencoder, floats, model_of, random_number
 from protocols import USUAL, Place, among
 from quorate.errors import ModelWarning
 from quorate.models import from_onnx
-from test_onnx import attention, autoencoder
 from test_onnx_measured import lines
-from test_onnx_operators import floats, model_of, random_number
 
 
 def imported(proto: Any, **options: Any) -> Any:

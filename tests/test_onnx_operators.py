@@ -2,65 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
 import quorate as qr
+from onnx_nets import Net, compare, floats, model_of, one, random_number, whole
 from quorate._families import DEFAULT, FAMILIES
-
-Case = tuple["list[tuple]", "tuple[int, ...]", "dict[str, np.ndarray]"]
-
-
-def random_number(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def model_of(
-    nodes: list[tuple],
-    sizes: tuple[int, ...],
-    constants: dict[str, np.ndarray],
-    opset: int = 20,
-    batch: Any = "n",
-    kind: int = onnx.TensorProto.FLOAT,
-) -> onnx.ModelProto:
-    """Returns a model. Nodes are (operator, inputs, outputs, attributes); the input is "x" and the output "y"."""
-    made = [helper.make_node(op, i, o, name=f"{op}_{k}", **a) for k, (op, i, o, a) in enumerate(nodes)]
-    value = helper.make_tensor_value_info
-    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
-    graph = helper.make_graph(made, "net", [value("x", kind, [batch, *sizes])], [value("y", 1, None)], tensors)
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-    return onnx.shape_inference.infer_shapes(proto)  # infers the output's shape
-
-
-def compare(proto: onnx.ModelProto, x: np.ndarray, protocol: str = "rss", **options: Any) -> Any:
-    stated = {"bound": float(np.abs(x).max())} if x.dtype.kind == "f" else {}
-    model = qr.models.from_onnx(proto, **stated, **options)
-    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
-    with qr.local(protocol) as mpc:
-        got = model.predict(mpc, x)
-    assert got.shape == want.shape
-    rounding = 1e-5 * max(1.0, float(np.abs(want).max(initial=0.0)))  # the rounding of onnxruntime, in float32
-    assert np.abs(got - want).max(initial=0.0) <= model.error_bound + rounding
-    assert model.error_bound < 0.05 * max(1.0, float(np.abs(want).max(initial=0.0)))
-    assert np.abs(model.predict_clear(x) - want).max(initial=0.0) <= rounding
-    return model
-
-
-def floats(r: np.random.Generator, *shape: int) -> np.ndarray:
-    return r.normal(size=shape).astype(np.float32)
-
-
-def whole(*values: int) -> np.ndarray:
-    return np.array(values, np.int64)
-
 
 CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
 
@@ -68,18 +21,6 @@ CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
 def case(build: Callable) -> Callable:
     CASES[build.__name__] = build
     return build
-
-
-@dataclasses.dataclass
-class Net:
-    nodes: list[tuple]
-    sizes: tuple[int, ...]
-    constants: dict[str, np.ndarray]
-    opset: int = 20
-
-
-def one(op: str, sizes: tuple[int, ...], constants: dict | None = None, opset: int = 20, **attrs: Any) -> Net:
-    return Net([(op, ["x", *(constants or {})], ["y"], attrs)], sizes, constants or {}, opset)
 
 
 @case

@@ -11,10 +11,11 @@ import onnxruntime
 import pytest
 
 import quorate as qr
+from onnx_nets import Net, compare, floats, model_of, random_number, whole
 from quorate._families import DEFAULT, FAMILIES
 from quorate.errors import ModelError
 from quorate.models import from_onnx
-from test_onnx_operators import Net, causal, compare, floats, model_of, random_number, whole
+from test_onnx_operators import causal
 
 MEAN = "m=ReduceMean(x,last)"
 SQUARES = f"{MEAN} d=Sub(x,m) s=Mul(d,d) v=ReduceMean(s,last)"

@@ -11,9 +11,9 @@ import onnxruntime
 import pytest
 
 import quorate as qr
+from onnx_nets import Net, compare, floats, model_of, one, random_number, whole
 from quorate._families import DEFAULT, FAMILIES
 from quorate.errors import ModelError, ModelWarning
-from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 
 CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
+from onnx_nets import Net, compare, floats, model_of, one, random_number, whole
 
 REFUSED: dict[str, tuple[Net, str]] = {
     **{

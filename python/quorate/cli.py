@@ -46,9 +46,37 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="the file for the picture")
     _add_options(demo)
 
-    run = commands.add_parser(
-        "run", help="runs all parties of a script on this machine, as separate processes over TLS", **_SCRIPT
+    _add_run(
+        commands.add_parser(
+            "run", help="runs all parties of a script on this machine, as separate processes over TLS", **_SCRIPT
+        )
     )
+    _add_party(commands.add_parser("party", help="runs one party of a deployment", **_SCRIPT))
+
+    keygen = commands.add_parser(
+        "keygen", help="creates the TLS key and certificate of a party, and prints the fingerprint"
+    )
+    keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
+    keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
+
+    _add_explain(
+        commands.add_parser("explain", help="prints the plan of a script and its cost; nothing is sent", **_SCRIPT)
+    )
+    _add_bench(
+        commands.add_parser(
+            "bench", help="measures the standard workloads, and prints published figures of other programs beside them"
+        )
+    )
+
+    commands.add_parser("models", help="lists what qr.models.from_sklearn, from_onnx and from_tflite support")
+    commands.add_parser("protocols", help="lists the protocols, their numbers of parties, and their options")
+
+    completion = commands.add_parser("completion", help="prints a script for shell completion")
+    completion.add_argument("shell", choices=SHELLS, help="as in: quorate completion bash > ~/.quorate-completion")
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("script", type=Path)
     run.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     run.add_argument("--parties", type=int, default=None, help=_parties())
@@ -57,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     add_file_options(run, one_party=False)
     _add_options(run)
 
-    party = commands.add_parser("party", help="runs one party of a deployment", **_SCRIPT)
+
+def _add_party(party: argparse.ArgumentParser) -> None:
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
 
@@ -84,15 +113,8 @@ def _parser() -> argparse.ArgumentParser:
     add_file_options(party, one_party=True)
     _add_options(party)
 
-    keygen = commands.add_parser(
-        "keygen", help="creates the TLS key and certificate of a party, and prints the fingerprint"
-    )
-    keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
-    keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
 
-    explain = commands.add_parser(
-        "explain", help="prints the plan of a script and its cost; nothing is sent", **_SCRIPT
-    )
+def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("script", type=Path)
     explain.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     explain.add_argument("--parties", type=int, default=None)
@@ -105,19 +127,6 @@ def _parser() -> argparse.ArgumentParser:
 
     add_file_options(explain, one_party=False)
     _add_options(explain)
-
-    _add_bench(
-        commands.add_parser(
-            "bench", help="measures the standard workloads, and prints published figures of other programs beside them"
-        )
-    )
-
-    commands.add_parser("models", help="lists what qr.models.from_sklearn, from_onnx and from_tflite support")
-    commands.add_parser("protocols", help="lists the protocols, their numbers of parties, and their options")
-
-    completion = commands.add_parser("completion", help="prints a script for shell completion")
-    completion.add_argument("shell", choices=SHELLS, help="as in: quorate completion bash > ~/.quorate-completion")
-    return parser
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:

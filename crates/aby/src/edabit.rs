@@ -5,7 +5,7 @@
 //! No gadget of this backend opens masked values, so no gadget draws edaBits. A caller of `edabits` pays at the call
 //! for the bits, the shift, and the conversions of a shared number.
 
-use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks, check_edabit_cut};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -28,11 +28,7 @@ impl Aby {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<A, B>> {
-        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
-            return Err(
-                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
-            );
-        }
+        check_edabit_cut(ring, cut)?;
         let value = self.uniform(ctx, ring, len);
         let shift = async |ctx: Ctx| match cut {
             Some(cut) => Ok(Some(self.shift_unsigned(&ctx, &value, cut, 0).await?)),

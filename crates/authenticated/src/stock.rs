@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use quorate_engine::{
     ComparisonMasks, Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
-    TruncMasks, Update, UpdateBits,
+    TruncMasks, Update, UpdateBits, check_edabit_cut,
 };
 use quorate_gadgets::compiled_here;
 use quorate_ring::{Ring, Vector, Wiped};
@@ -131,11 +131,7 @@ impl Authenticated {
         len: usize,
     ) -> Result<EdaBits<Tagged, SharedBits>> {
         const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
-        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
-            return Err(
-                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
-            );
-        }
+        check_edabit_cut(ring, cut)?;
         if self.keys.params.is_paper() {
             return self.edabits_from_bits(ctx, (bits, ring), cut, len).await;
         }

@@ -28,7 +28,7 @@ use quorate_circuits::Program;
 use quorate_crypto::Seed;
 use quorate_engine::{
     Checked, Ctx, Demand, EdaBits, Error, Form, Layout, Linear, LinearBits, Material, Misuse, Opened, Positions,
-    Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_party, check_rows,
+    Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_edabit_cut, check_party, check_rows,
 };
 use quorate_gadgets::testing::Tested;
 use quorate_gadgets::{
@@ -192,10 +192,7 @@ impl Sharing for Clear {
     }
 
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Vector, Bits>> {
-        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
-            let what = "an edaBit must be cut above its lowest and below its highest bit";
-            return Err(Misuse::Other { what }.into());
-        }
+        check_edabit_cut(ring, cut)?;
         edabits(self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?)
     }
 

@@ -91,7 +91,7 @@ pub use pace::Pace;
 pub use party::{Party, Run};
 pub use permutation::{SHUFFLED_ELEMENTS, check_rows};
 pub use rates::Rates;
-pub use sharing::{ComparisonMasks, EdaBits, Form, Sharing, TruncMasks};
+pub use sharing::{ComparisonMasks, EdaBits, Form, Sharing, TruncMasks, check_edabit_cut};
 pub use slot::Slot;
 pub use steps::Steps;
 pub use stock::{Layout, Material, Stock, Stocks, Stored};

@@ -100,6 +100,17 @@ pub struct EdaBits<A, B> {
     pub bits: B,
 }
 
+/// Checks the cut of edaBits over a ring.
+///
+/// # Errors
+/// [`Misuse`], unless there is no cut, or it is below the highest bit and above the lowest.
+pub fn check_edabit_cut(ring: Ring, cut: Option<u32>) -> Result<()> {
+    if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+        return Err(Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into());
+    }
+    Ok(())
+}
+
 /// Masks for comparisons: r uniform in Z_2^k, and its bits.
 #[derive(Clone)]
 pub struct ComparisonMasks<A, B> {

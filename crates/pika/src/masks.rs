@@ -5,7 +5,9 @@
 //! a larger ring is r_0 + r_1 - 2^k u, with the dealt carry u of r_0 + r_1.
 
 use quorate_additive::stock::MISSING;
-use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
+use quorate_engine::{
+    ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks, check_edabit_cut,
+};
 use quorate_gadgets::convert::flip;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -50,11 +52,7 @@ impl Pika {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<A, B>> {
-        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
-            return Err(
-                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
-            );
-        }
+        check_edabit_cut(ring, cut)?;
         let kind = Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) };
         let Material { mut vectors, bits, .. } = self.draw(ctx, kind, len).await?;
         let shifted = if cut.is_some() { vectors.pop() } else { None };

@@ -12,6 +12,11 @@ use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
 
 const RUNS: usize = 5;
+const SHORT: usize = 100_000;
+const LONG: usize = 1_000_000;
+
+/// Prints the time of the work of this name, unless the filter excludes it.
+type Report<'a> = &'a dyn Fn(&str, &dyn Fn() -> f64);
 
 /// Returns the median time of `work` at party 0, in milliseconds, after one run that is not counted.
 ///
@@ -56,76 +61,91 @@ fn main() {
             println!("{name:<34} n = {n}  {:>9.2} ms", time());
         }
     };
-    let (short, long) = (100_000, 1_000_000);
+    primitives(n, &report);
+    correlations(n, &report);
+    comparisons(n, &report);
+    reals(n, &report);
+    report("shuffle 10^5, k = 64", &|| {
+        time(n, (64, SHORT, 1), async |rss, ctx, x| rss.shuffle(ctx, &[&x[0]], SHORT).await)
+    });
+}
+
+fn primitives(n: usize, report: Report<'_>) {
     for k in [32, 64] {
         report(&format!("mul 10^6, k = {k}"), &|| {
-            time(n, (k, long, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await)
+            time(n, (k, LONG, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await)
         });
     }
-    report("mul 10^5, k = 64", &|| time(n, (64, short, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await));
+    report("mul 10^5, k = 64", &|| time(n, (64, SHORT, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await));
     report("matrix product 512, k = 64", &|| {
         let form = Form::MatMul { m: 512, k: 512, n: 512 };
         time(n, (64, 512 * 512, 2), async |rss, ctx, x| rss.bilinear(ctx, form, &x[0], &x[1]).await)
     });
-    report("open 10^6, k = 64", &|| time(n, (64, long, 1), async |rss, ctx, x| rss.open(ctx, &x[0]).await));
+    report("open 10^6, k = 64", &|| time(n, (64, LONG, 1), async |rss, ctx, x| rss.open(ctx, &x[0]).await));
     report("and 64 x 10^6", &|| {
         time(n, (1, 0, 0), async |rss, ctx, _| {
-            let bits = rss.public_bits(&Bits::constant(true, 64, long));
+            let bits = rss.public_bits(&Bits::constant(true, 64, LONG));
             rss.and(ctx, &bits, &bits).await
         })
     });
+}
+
+fn correlations(n: usize, report: Report<'_>) {
     for k in [30, 60, 64] {
         let ring = Ring::of(k);
         report(&format!("random bit 10^5, k = {k}"), &|| {
-            time(n, (k, 0, 0), async |rss, ctx, _| rss.random_bits(ctx, ring, short).await)
+            time(n, (k, 0, 0), async |rss, ctx, _| rss.random_bits(ctx, ring, SHORT).await)
         });
         report(&format!("edaBit 10^5, k = {k}"), &|| {
-            time(n, (k, 0, 0), async |rss, ctx, _| rss.edabits(ctx, ring, None, short).await)
+            time(n, (k, 0, 0), async |rss, ctx, _| rss.edabits(ctx, ring, None, SHORT).await)
         });
     }
+}
+
+fn comparisons(n: usize, report: Report<'_>) {
     for k in [32, 64] {
         for (name, width) in [("full", Width::Full), ("narrow", Width::Difference(k))] {
             report(&format!("less-than 10^5, k = {k}, {name}"), &|| {
-                time(n, (k, short, 2), async |rss, ctx, x| rss.lt(ctx, &x[0], &x[1], width).await)
+                time(n, (k, SHORT, 2), async |rss, ctx, x| rss.lt(ctx, &x[0], &x[1], width).await)
             });
         }
         report(&format!("exact truncation 10^5, k = {k}"), &|| {
-            time(n, (k, short, 1), async |rss, ctx, x| rss.trunc_exact(ctx, &x[0], 16).await)
+            time(n, (k, SHORT, 1), async |rss, ctx, x| rss.trunc_exact(ctx, &x[0], 16).await)
         });
         report(&format!("probabilistic truncation 10^5, k = {k}"), &|| {
-            time(n, (k, short, 1), async |rss, ctx, x| rss.trunc_prob(ctx, &x[0], 16).await)
+            time(n, (k, SHORT, 1), async |rss, ctx, x| rss.trunc_prob(ctx, &x[0], 16).await)
         });
     }
     for (from, to) in [(44, 64), (44, 96), (64, 96), (96, 126)] {
         report(&format!("convert 10^5, k = {from} to {to}"), &|| {
-            time(n, (from, short, 1), async |rss, ctx, x| rss.convert(ctx, &x[0], Ring::of(to), Sign::Signed).await)
+            time(n, (from, SHORT, 1), async |rss, ctx, x| rss.convert(ctx, &x[0], Ring::of(to), Sign::Signed).await)
         });
     }
+}
+
+fn reals(n: usize, report: Report<'_>) {
     for k in [64, 96, 126] {
         report(&format!("product, truncated 10^5, k = {k}"), &|| {
-            time(n, (k, short, 2), async |rss, ctx, x| {
+            time(n, (k, SHORT, 2), async |rss, ctx, x| {
                 let product = rss.mul(ctx, &x[0], &x[1]).await?;
                 rss.trunc_exact(ctx, &product, 16).await
             })
         });
         report(&format!("product, rounded 10^5, k = {k}"), &|| {
-            time(n, (k, short, 2), async |rss, ctx, x| {
+            time(n, (k, SHORT, 2), async |rss, ctx, x| {
                 let product = rss.mul(ctx, &x[0], &x[1]).await?;
                 rss.trunc_prob(ctx, &product, 16).await
             })
         });
         report(&format!("by a public 10 10^5, k = {k}"), &|| {
             let range = Range { lo: -(1 << (k - 1)), hi: (1 << (k - 1)) - 1 };
-            time(n, (k, short, 1), async |rss, ctx, x| floor_div(rss, ctx, &x[0], &[10], range).await)
+            time(n, (k, SHORT, 1), async |rss, ctx, x| floor_div(rss, ctx, &x[0], &[10], range).await)
         });
         report(&format!("division 10^5, k = {k}"), &|| {
-            time(n, (k, short, 2), async |rss, ctx, x| real::divide(rss, ctx, &x[0], &x[1], 16, k - 1).await)
+            time(n, (k, SHORT, 2), async |rss, ctx, x| real::divide(rss, ctx, &x[0], &x[1], 16, k - 1).await)
         });
         report(&format!("root 10^5, k = {k}"), &|| {
-            time(n, (k, short, 1), async |rss, ctx, x| real::sqrt(rss, ctx, &x[0], (16, 16), k - 1).await)
+            time(n, (k, SHORT, 1), async |rss, ctx, x| real::sqrt(rss, ctx, &x[0], (16, 16), k - 1).await)
         });
     }
-    report("shuffle 10^5, k = 64", &|| {
-        time(n, (64, short, 1), async |rss, ctx, x| rss.shuffle(ctx, &[&x[0]], short).await)
-    });
 }

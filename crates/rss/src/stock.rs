@@ -1,6 +1,6 @@
 //! The stock of correlations: made in bulk before the inputs are known, or on demand.
 
-use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, TruncMasks};
+use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, TruncMasks, check_edabit_cut};
 use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -133,11 +133,7 @@ impl Rss {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
-        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
-            return Err(
-                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
-            );
-        }
+        check_edabit_cut(ring, cut)?;
         edabits(self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?)
     }
 

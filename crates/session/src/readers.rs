@@ -16,7 +16,7 @@ use crate::party::store::Note;
 /// Those of [`Config::read`].
 pub fn config(text: &str) -> Result<Config, SessionError> {
     let config = Config::parse(Path::new("party.toml"), text)?;
-    let _ = (config.tcp(), config.limits.patience());
+    let _ = (config.tcp(""), config.limits.patience());
     Ok(config)
 }
 

@@ -137,36 +137,11 @@ fn assert_right(kind: &Kind, ends: &[End]) {
         (0..rows.len() / lanes).map(|row| u64::from(rows[row * lanes + lane]) << row).sum::<u64>()
     };
     match *kind {
-        Kind::Triple { .. } | Kind::Owned { .. } => {
-            if let Kind::Owned { owner, .. } = *kind {
-                let other = ends[1 - owner].dealt.as_ref().unwrap();
-                let shares = other.vectors.iter().map(|part| Authenticated::insecure_shared(part).share.to_limbs());
-                assert!(shares.flatten().flatten().all(|limb| limb == 0), "all is in its owner's summands");
-            }
-            let mut product = of(0);
-            product.mul_assign(&of(1));
-            assert_eq!(product.to_u64s().iter().map(|x| x % 32).collect::<Vec<_>>(), of(2).to_u64s());
-        }
-        Kind::DotTriple { .. } => {
-            let mut product = of(0);
-            product.mul_assign(&of(1));
-            assert_eq!(product.sum_axis(LEN, 2, 1).convert(ring).to_u64s(), of(2).to_u64s());
-        }
-        Kind::MatrixTriple { .. } => {
-            let (a, b, c) = (of(0).to_u64s(), of(1).to_u64s(), of(2).to_u64s());
-            for (i, c) in c.iter().enumerate() {
-                let (matrix, row, column) = (i / 4, i % 4 / 2, i % 2);
-                assert_eq!(a[2 * matrix + row] * b[2 * matrix + column] % 32, *c);
-            }
-        }
-        Kind::ConvTriple { conv, .. } => {
-            let (a, b, c) = (of(0), of(1), of(2).to_u64s());
-            for (i, c) in c.chunks_exact(conv.len_out()).enumerate() {
-                let [images, filters] = conv.lens();
-                let (a, b) = (a.slice(i * images..(i + 1) * images), b.slice(i * filters..(i + 1) * filters));
-                assert_eq!(Vector::convolve(&a, &b, &conv).to_u64s(), c);
-            }
-        }
+        Kind::Triple { .. }
+        | Kind::Owned { .. }
+        | Kind::DotTriple { .. }
+        | Kind::MatrixTriple { .. }
+        | Kind::ConvTriple { .. } => assert_is_product(kind, ends),
         Kind::Random { .. } | Kind::Mask { .. } => drop(of(0)),
         Kind::BitTriple => {
             let [a, b, c] = [0, 1, 2].map(|i| bits(ends, i));
@@ -208,6 +183,45 @@ fn assert_right(kind: &Kind, ends: &[End]) {
         Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => {
             unreachable!()
         }
+    }
+}
+
+/// Asserts that the third dealt vector is the product of the first two, of the form of the kind.
+fn assert_is_product(kind: &Kind, ends: &[End]) {
+    let ring = Ring::of(K);
+    let of = |i: usize| value(ends, i, ring);
+    match *kind {
+        Kind::Triple { .. } | Kind::Owned { .. } => {
+            if let Kind::Owned { owner, .. } = *kind {
+                let other = ends[1 - owner].dealt.as_ref().unwrap();
+                let shares = other.vectors.iter().map(|part| Authenticated::insecure_shared(part).share.to_limbs());
+                assert!(shares.flatten().flatten().all(|limb| limb == 0), "all is in its owner's summands");
+            }
+            let mut product = of(0);
+            product.mul_assign(&of(1));
+            assert_eq!(product.to_u64s().iter().map(|x| x % 32).collect::<Vec<_>>(), of(2).to_u64s());
+        }
+        Kind::DotTriple { .. } => {
+            let mut product = of(0);
+            product.mul_assign(&of(1));
+            assert_eq!(product.sum_axis(LEN, 2, 1).convert(ring).to_u64s(), of(2).to_u64s());
+        }
+        Kind::MatrixTriple { .. } => {
+            let (a, b, c) = (of(0).to_u64s(), of(1).to_u64s(), of(2).to_u64s());
+            for (i, c) in c.iter().enumerate() {
+                let (matrix, row, column) = (i / 4, i % 4 / 2, i % 2);
+                assert_eq!(a[2 * matrix + row] * b[2 * matrix + column] % 32, *c);
+            }
+        }
+        Kind::ConvTriple { conv, .. } => {
+            let (a, b, c) = (of(0), of(1), of(2).to_u64s());
+            for (i, c) in c.chunks_exact(conv.len_out()).enumerate() {
+                let [images, filters] = conv.lens();
+                let (a, b) = (a.slice(i * images..(i + 1) * images), b.slice(i * filters..(i + 1) * filters));
+                assert_eq!(Vector::convolve(&a, &b, &conv).to_u64s(), c);
+            }
+        }
+        _ => unreachable!(),
     }
 }
 

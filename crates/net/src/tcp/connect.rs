@@ -438,7 +438,7 @@ fn is_open(stream: &TcpStream) -> bool {
 }
 
 #[cfg(test)]
-mod misled;
+mod misled_tests;
 
 #[cfg(test)]
 mod tests {

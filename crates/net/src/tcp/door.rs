@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::callers::{Caller, Guests};
 use super::neighbours::{Membership, Reception, Request, Spot};
 use super::per_process::PerProcess;
 use super::pinned::Pinned;
-use super::port::{Identity, Obstacle, Port, Way};
+use super::port::{Identity, Obstacle, Port, Way, lock};
 use super::session::SessionId;
 use super::{TcpConfig, io_error, names};
 use crate::NetError;
@@ -24,7 +24,7 @@ use crate::NetError;
 const QUEUE: usize = 64;
 /// The time for which a port, or a session's name, must be in use before that is an error: processes that were killed
 /// may still be ending, and another process may be taking the port over.
-const SETTLES: Duration = Duration::from_secs(1);
+const MAX_WAIT_IN_USE: Duration = Duration::from_secs(1);
 /// The interval at which opening is tried again.
 const AGAIN: Duration = Duration::from_millis(10);
 
@@ -43,11 +43,11 @@ struct Ticket {
     identity: Arc<Identity>,
     session: SessionId,
     guests: Arc<Guests>,
-    place: Mutex<Place>,
+    state: Mutex<DoorState>,
 }
 
-/// Where a door is.
-enum Place {
+/// The state of a door.
+enum DoorState {
     Nowhere,
     /// At a port of this process, under this number.
     Here(Arc<Port>, u64),
@@ -57,7 +57,7 @@ enum Place {
 }
 
 /// The reason why a door cannot be opened now.
-enum Hindrance {
+enum Unavailable {
     Taken { process: u32, leaving: bool },
     PortInUse,
 }
@@ -84,8 +84,8 @@ impl Door {
         };
         let keys = Arc::new(pinned.answer_keys());
         let identity = Arc::new(Identity { address: address.clone(), fingerprint: pinned.fingerprint(), keys });
-        let (guests, place) = (Arc::<Guests>::default(), Mutex::new(Place::Nowhere));
-        let ticket = Ticket { identity, session: config.session.id(), guests: Arc::clone(&guests), place };
+        let (guests, state) = (Arc::<Guests>::default(), Mutex::new(DoorState::Nowhere));
+        let ticket = Ticket { identity, session: config.session.id(), guests: Arc::clone(&guests), state };
         let (ticket, (sender, callers)) = (Arc::new(ticket), sync_channel(QUEUE));
         // With port 0 the system chooses a port, another one for each session.
         let shares = resolved.iter().all(|address| address.port() != 0);
@@ -95,14 +95,16 @@ impl Door {
             None => names::bind(config, &address, &resolved),
         };
         loop {
-            let settled = start.elapsed() >= SETTLES;
+            let settled = start.elapsed() >= MAX_WAIT_IN_USE;
             match ticket.enter(&sender, &mut bind, shares, false)? {
                 None => break,
-                Some(Hindrance::Taken { leaving: true, .. }) if Instant::now() < deadline => {}
-                Some(Hindrance::Taken { process, .. }) if settled => {
+                Some(Unavailable::Taken { leaving: true, .. }) if Instant::now() < deadline => {}
+                Some(Unavailable::Taken { process, .. }) if settled => {
                     return Err(NetError::SessionOpen { session: config.session.to_string(), process });
                 }
-                Some(Hindrance::PortInUse) if settled => return Err(NetError::PortInUse { address: address.clone() }),
+                Some(Unavailable::PortInUse) if settled => {
+                    return Err(NetError::PortInUse { address: address.clone() });
+                }
                 Some(_) => {}
             }
             if config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -111,7 +113,7 @@ impl Door {
             thread::sleep(AGAIN);
         }
         let door = Door { ticket, guests };
-        if let Place::There(membership) = &*lock(&door.ticket.place) {
+        if let DoorState::There(membership) = &*lock(&door.ticket.state) {
             let (ticket, membership, config) = (Arc::clone(&door.ticket), Arc::clone(membership), config.clone());
             let thread = thread::Builder::new().name("quorate-door".into());
             let bind = move || names::bind(&config, &address, &resolved);
@@ -123,10 +125,10 @@ impl Door {
 
     /// Says that the session is leaving: the next one of its name waits for its end.
     pub(crate) fn leave(&self) {
-        match &*lock(&self.ticket.place) {
-            Place::Here(port, number) => port.note_leaving(self.ticket.session, *number),
-            Place::There(membership) => membership.leave(),
-            Place::Nowhere | Place::Closed => {}
+        match &*lock(&self.ticket.state) {
+            DoorState::Here(port, number) => port.note_leaving(self.ticket.session, *number),
+            DoorState::There(membership) => membership.leave(),
+            DoorState::Nowhere | DoorState::Closed => {}
         }
     }
 }
@@ -135,16 +137,16 @@ impl Drop for Door {
     /// Closes the door. The last door of a process closes its port, or leaves it to another process.
     fn drop(&mut self) {
         let mut ports = lock(PORTS.here());
-        let place = std::mem::replace(&mut *lock(&self.ticket.place), Place::Closed);
-        match place {
-            Place::Here(port, number) => {
+        let state = std::mem::replace(&mut *lock(&self.ticket.state), DoorState::Closed);
+        match state {
+            DoorState::Here(port, number) => {
                 if port.remove(self.ticket.session, number) {
                     ports.retain(|_, other| !Arc::ptr_eq(other, &port));
                     port.close();
                 }
             }
-            Place::There(membership) => membership.end(),
-            Place::Nowhere | Place::Closed => {}
+            DoorState::There(membership) => membership.end(),
+            DoorState::Nowhere | DoorState::Closed => {}
         }
     }
 }
@@ -157,29 +159,29 @@ impl Ticket {
         bind: &mut dyn FnMut() -> Result<TcpListener, NetError>,
         shares: bool,
         again: bool,
-    ) -> Result<Option<Hindrance>, NetError> {
+    ) -> Result<Option<Unavailable>, NetError> {
         let mut ports = lock(PORTS.here());
-        let mut place = lock(&self.place);
-        if matches!(*place, Place::Closed) {
+        let mut state = lock(&self.state);
+        if matches!(*state, DoorState::Closed) {
             return Ok(None);
         }
         let way = || Way::Here { callers: sender.clone(), guests: Arc::clone(&self.guests) };
         let port = match ports.get(&self.identity.address).filter(|_| shares) {
             Some(port) if port.identity.fingerprint != self.identity.fingerprint => {
-                return Ok(Some(Hindrance::PortInUse));
+                return Ok(Some(Unavailable::PortInUse));
             }
             Some(port) => Arc::clone(port),
             None => {
                 let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
                     Some(Err(spot)) => {
-                        drop((place, ports)); // other sessions must not wait for an owner that is slow to answer
+                        drop((state, ports)); // other sessions must not wait for an owner that is slow to answer
                         return Ok(self.join(&spot));
                     }
                     Some(Ok(ownership)) => Some(ownership),
                     None => None,
                 };
                 let listener = match bind() {
-                    Err(NetError::PortInUse { .. }) => return Ok(Some(Hindrance::PortInUse)),
+                    Err(NetError::PortInUse { .. }) => return Ok(Some(Unavailable::PortInUse)),
                     bound => bound?,
                 };
                 let first = (self.session, way());
@@ -187,31 +189,31 @@ impl Ticket {
                 if shares {
                     ports.insert(self.identity.address.clone(), Arc::clone(&port));
                 }
-                *place = Place::Here(port, number);
+                *state = DoorState::Here(port, number);
                 return Ok(None);
             }
         };
         match port.enter(self.session, std::process::id(), || Some(way())) {
             Ok(number) => {
-                *place = Place::Here(port, number);
+                *state = DoorState::Here(port, number);
                 Ok(None)
             }
-            Err(Obstacle::Taken { process, leaving }) => Ok(Some(Hindrance::Taken { process, leaving })),
-            Err(Obstacle::Closed) => Ok(Some(Hindrance::PortInUse)),
+            Err(Obstacle::Taken { process, leaving }) => Ok(Some(Unavailable::Taken { process, leaving })),
+            Err(Obstacle::Closed) => Ok(Some(Unavailable::PortInUse)),
         }
     }
 
     /// Joins the owner of the port, in another process.
-    fn join(&self, spot: &Spot) -> Option<Hindrance> {
+    fn join(&self, spot: &Spot) -> Option<Unavailable> {
         let (fingerprint, session) = (self.identity.fingerprint, self.session);
         let membership = match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
             Reception::Welcome(membership) => membership,
-            Reception::Taken { process, leaving } => return Some(Hindrance::Taken { process, leaving }),
-            Reception::Refused | Reception::Nobody => return Some(Hindrance::PortInUse),
+            Reception::Taken { process, leaving } => return Some(Unavailable::Taken { process, leaving }),
+            Reception::Refused | Reception::Nobody => return Some(Unavailable::PortInUse),
         };
-        match &mut *lock(&self.place) {
-            Place::Closed => membership.end(),
-            place => *place = Place::There(Arc::new(membership)),
+        match &mut *lock(&self.state) {
+            DoorState::Closed => membership.end(),
+            state => *state = DoorState::There(Arc::new(membership)),
         }
         None
     }
@@ -237,14 +239,10 @@ impl Ticket {
                 }
                 thread::sleep(AGAIN);
             }
-            membership = match &*lock(&self.place) {
-                Place::There(next) => Arc::clone(next),
+            membership = match &*lock(&self.state) {
+                DoorState::There(next) => Arc::clone(next),
                 _ => return,
             };
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@
 //! | `port`, `door`, `neighbours` | one port for all sessions of a party, in one process or several |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
-//! | `held`, `per_process` | the sockets that forks of the process close; what each fork has for itself |
+//! | `inherited`, `per_process` | the sockets that forks of the process close; what each fork has for itself |
 //! | `wire`, `link` | one connection; one link, over one connection after the other |
 //! | `resend`, `claim`, `resume` | what a new connection needs to continue a link |
 //! | `net`, `service` | the two threads that drive the links |
@@ -34,9 +34,9 @@ mod draws;
 mod exporter;
 pub(crate) mod frames;
 mod handshake;
-mod held;
 pub(crate) mod hello;
 mod incoming;
+mod inherited;
 pub(crate) mod keys;
 pub(crate) mod knock;
 mod link;
@@ -62,7 +62,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use held::inherited_sockets;
+pub use inherited::inherited_sockets;
 pub use keys::{Fingerprint, keygen};
 pub use net::TcpNet;
 pub use session::SessionName;

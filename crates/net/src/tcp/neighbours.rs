@@ -34,7 +34,7 @@ use rustix::net::{
 };
 
 use super::callers::{Caller, Class};
-use super::held::Held;
+use super::inherited::InheritedSocket;
 use super::knock::REPLY_BYTES;
 use super::session::{ID_BYTES, SessionId};
 
@@ -147,7 +147,7 @@ impl Spot {
                     return Ok(Reception::Nobody);
                 }
                 stream.set_read_timeout(None)?;
-                let (stream, listener) = (Held::new(stream), Held::new(listener));
+                let (stream, listener) = (InheritedSocket::new(stream), InheritedSocket::new(listener));
                 Ok(Reception::Welcome(Membership { stream, listener }))
             }
             Some((TAKEN, None)) => {
@@ -211,8 +211,8 @@ impl Request {
 
 /// A session's connection to the owner of its port.
 pub(crate) struct Membership {
-    stream: Held<UnixStream>,
-    listener: Held<TcpListener>,
+    stream: InheritedSocket<UnixStream>,
+    listener: InheritedSocket<TcpListener>,
 }
 
 impl Membership {
@@ -249,7 +249,7 @@ impl Membership {
 }
 
 /// A session of another process, at the owner.
-pub(crate) struct Member(Held<UnixStream>);
+pub(crate) struct Member(InheritedSocket<UnixStream>);
 
 impl Member {
     /// Reads the request of a process that has connected.
@@ -262,7 +262,7 @@ impl Member {
         stream.read_exact(&mut bytes)?;
         stream.set_read_timeout(None)?;
         let request = Request::decode(&bytes).ok_or(ErrorKind::InvalidData)?;
-        Ok((Member(Held::new(stream)), request))
+        Ok((Member(InheritedSocket::new(stream)), request))
     }
 
     /// Returns another handle of it.
@@ -270,7 +270,7 @@ impl Member {
     /// # Errors
     /// Those of the system.
     pub(crate) fn another(&self) -> io::Result<Member> {
-        self.0.try_clone().map(|stream| Member(Held::new(stream)))
+        self.0.try_clone().map(|stream| Member(InheritedSocket::new(stream)))
     }
 
     pub(crate) fn welcome(&self, listener: &TcpListener) -> io::Result<()> {

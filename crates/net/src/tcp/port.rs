@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::callers::{Caller, Guests, Spoken, WaitingRoom};
-use super::held::Held;
+use super::inherited::InheritedSocket;
 use super::io_error;
 use super::knock::{AnswerKeys, Status};
 use super::neighbours::{Member, Ownership, Request, UnixListener, UnixStream, silence};
@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The time after a takeover of a port during which no session counts as closed, so that sessions of other processes
 /// can join again.
-const SETTLES: Duration = Duration::from_secs(1);
+const REJOIN_TIME: Duration = Duration::from_secs(1);
 
 const CALLS: Token = Token(0);
 const STOP: Token = Token(1);
@@ -82,8 +82,8 @@ pub(crate) struct Port {
     stop: AtomicBool,
     waker: Waker,
     /// The socket for other processes to hold; `None` once the port is closed.
-    listener: Mutex<Option<Held<TcpListener>>>,
-    ownership: Mutex<Option<(Ownership, Held<UnixListener>)>>,
+    listener: Mutex<Option<InheritedSocket<TcpListener>>>,
+    ownership: Mutex<Option<(Ownership, InheritedSocket<UnixListener>)>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -103,25 +103,26 @@ impl Port {
     ) -> Result<(Arc<Port>, u64), NetError> {
         let failed = |error| io_error("listening for peers", error);
         listener.set_nonblocking(true).map_err(failed)?;
-        let listener = Held::new(listener);
+        let listener = InheritedSocket::new(listener);
         let poll = Poll::new().map_err(failed)?;
         let waker = Waker::new(poll.registry(), STOP).map_err(failed)?;
-        let mut calls = Held::new(mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?));
+        let mut calls = InheritedSocket::new(mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?));
         poll.registry().register(&mut *calls, CALLS, Interest::READABLE).map_err(failed)?;
         // Where the socket for other processes cannot be made, sessions of this process share the port.
-        let ownership =
-            ownership.and_then(|mut ownership| ownership.listen().ok().map(|listens| (ownership, Held::new(listens))));
-        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(Held::new));
+        let ownership = ownership.and_then(|mut ownership| {
+            ownership.listen().ok().map(|listens| (ownership, InheritedSocket::new(listens)))
+        });
+        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(InheritedSocket::new));
         let (number, process) = (0, std::process::id());
         let first = Entry { way, process, number, leaving: false };
         let board = Board { entries: BTreeMap::from([(session, first)]), ..Board::default() };
         let port = Arc::new(Port {
             identity,
             board: Mutex::new(board),
-            settled_at: taken_over.then(|| Instant::now() + SETTLES),
+            settled_at: taken_over.then(|| Instant::now() + REJOIN_TIME),
             stop: AtomicBool::new(false),
             waker,
-            listener: Mutex::new(Some(Held::new(listener.try_clone().map_err(failed)?))),
+            listener: Mutex::new(Some(InheritedSocket::new(listener.try_clone().map_err(failed)?))),
             ownership: Mutex::new(ownership),
             threads: Mutex::default(),
         });
@@ -298,6 +299,7 @@ impl Port {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex, also if a thread panicked that held it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

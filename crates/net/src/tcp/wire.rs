@@ -7,7 +7,7 @@ use mio::net::TcpStream;
 use rustls::Error as TlsError;
 
 use super::channel::Channel;
-use super::held::Held;
+use super::inherited::InheritedSocket;
 
 /// The result of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Got {
 }
 
 pub(crate) struct Wire {
-    socket: Held<TcpStream>,
+    socket: InheritedSocket<TcpStream>,
     channel: Channel,
     sealed: Vec<u8>,
     sealed_at: usize,
@@ -45,7 +45,7 @@ impl Wire {
     pub(crate) fn new(stream: std::net::TcpStream, channel: Channel) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        let socket = Held::new(TcpStream::from_std(stream));
+        let socket = InheritedSocket::new(TcpStream::from_std(stream));
         Ok(Wire { socket, channel, sealed: Vec::new(), sealed_at: 0, deaf: false, readable: true, written: 0 })
     }
 

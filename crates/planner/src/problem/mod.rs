@@ -64,21 +64,21 @@ type Ready = [Option<u32>; Domain::ALL.len()];
 
 /// Memory that evaluations of assignments reuse.
 #[derive(Default)]
-struct Room {
+struct Scratch {
     ready: Vec<Ready>,
     /// A lower bound on the seconds of the items after each, without rounds and conversions; empty where it is not
     /// known.
     rest: Vec<f64>,
 }
 
-impl Room {
-    fn of(problem: &Problem) -> Room {
+impl Scratch {
+    fn of(problem: &Problem) -> Scratch {
         let least = |item: &Item| item.choices.iter().map(|choice| choice.price.seconds).fold(f64::INFINITY, f64::min);
         let mut rest = vec![0.0; problem.items.len()];
         for place in (1..rest.len()).rev() {
             rest[place - 1] = rest[place] + least(&problem.items[place]);
         }
-        Room { ready: Vec::new(), rest }
+        Scratch { ready: Vec::new(), rest }
     }
 }
 
@@ -88,22 +88,22 @@ pub type Assignment = Vec<usize>;
 impl Problem {
     /// Returns the seconds of an assignment; infinite where a conversion does not exist.
     pub fn seconds(&self, assignment: &[usize]) -> f64 {
-        self.seconds_below(f64::INFINITY, assignment, &mut Room::default())
+        self.seconds_below(f64::INFINITY, assignment, &mut Scratch::default())
     }
 
     /// Returns the length of the longest chain of messages of an assignment; 0 where a conversion does not exist.
     pub fn rounds(&self, assignment: &[usize]) -> u32 {
-        self.below(f64::INFINITY, assignment, &mut Room::default()).map_or(0, |(_, longest)| longest)
+        self.below(f64::INFINITY, assignment, &mut Scratch::default()).map_or(0, |(_, longest)| longest)
     }
 
     /// Returns [`Problem::seconds`] if they are fewer than `most`; otherwise infinity, as soon as that is known.
-    fn seconds_below(&self, most: f64, assignment: &[usize], room: &mut Room) -> f64 {
-        self.below(most, assignment, room).map_or(f64::INFINITY, |(seconds, _)| seconds)
+    fn seconds_below(&self, most: f64, assignment: &[usize], scratch: &mut Scratch) -> f64 {
+        self.below(most, assignment, scratch).map_or(f64::INFINITY, |(seconds, _)| seconds)
     }
 
     /// Returns the seconds if they are below `most`, and the longest chain of messages.
-    fn below(&self, most: f64, assignment: &[usize], room: &mut Room) -> Option<(f64, u32)> {
-        let Room { ready, rest } = room;
+    fn below(&self, most: f64, assignment: &[usize], scratch: &mut Scratch) -> Option<(f64, u32)> {
+        let Scratch { ready, rest } = scratch;
         ready.clear();
         let (mut sum, mut longest) = (0.0, 0);
         for (place, item) in self.items.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{Assignment, Domain, Problem, Room, StepPrice};
+use super::{Assignment, Domain, Problem, Scratch, StepPrice};
 
 /// The number of items evaluated in one search for each second that the program is predicted to take. This takes a few
 /// hundredths of that second. [`EFFORT`] is the range of that number: a few milliseconds to tenths of a second. With
@@ -150,7 +150,7 @@ struct Search<'p> {
     groups: Vec<Group>,
     /// The number of assignments that may still be evaluated.
     left: usize,
-    room: Room,
+    scratch: Scratch,
 }
 
 /// An assignment and its seconds.
@@ -159,7 +159,7 @@ type Found = (f64, Assignment);
 impl Search<'_> {
     fn of(problem: &Problem, effort: usize) -> Search<'_> {
         let left = effort / problem.items.len().max(1);
-        Search { problem, groups: problem.groups(), left, room: Room::of(problem) }
+        Search { problem, groups: problem.groups(), left, scratch: Scratch::of(problem) }
     }
 
     /// Returns local optima, the best first.
@@ -179,7 +179,7 @@ impl Search<'_> {
     }
 
     fn seconds_below(&mut self, most: f64, assignment: &[usize]) -> f64 {
-        self.problem.seconds_below(most, assignment, &mut self.room)
+        self.problem.seconds_below(most, assignment, &mut self.scratch)
     }
 
     /// Moves groups while that shortens the whole and evaluations are left.

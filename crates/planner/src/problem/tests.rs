@@ -215,12 +215,12 @@ fn evaluations_stop_once_an_assignment_is_too_long() {
         let problem = program(random_items(seed, 9), 1e-3);
         let first = problem.preferring(&[A, B, Y]);
         let longest = problem.seconds(&first);
-        let mut room = Room::of(&problem);
+        let mut scratch = Scratch::of(&problem);
         for place in 0..problem.items.len() {
             for choice in 0..problem.items[place].choices.len() {
                 let mut other = first.clone();
                 other[place] = choice;
-                let (whole, below) = (problem.seconds(&other), problem.seconds_below(longest, &other, &mut room));
+                let (whole, below) = (problem.seconds(&other), problem.seconds_below(longest, &other, &mut scratch));
                 let is_short = whole < longest * (1.0 - 1e-12);
                 assert!(below == whole && below < longest || below.is_infinite() && !is_short, "{whole} {below}");
                 stopped += usize::from(below.is_infinite());

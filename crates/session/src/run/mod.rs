@@ -10,9 +10,9 @@ pub(crate) mod operations;
 pub(crate) mod pacing;
 mod pieces;
 #[cfg(test)]
-mod programs;
+mod programs_for_tests;
 #[cfg(test)]
-mod random;
+mod random_tests;
 pub(crate) mod shapes;
 #[cfg(test)]
 mod staged_tests;

@@ -188,8 +188,8 @@ fn no_session_waits_for_the_owner_of_another_port() {
 /// Returns an owner's end and a member's end of a membership at a socket that listens.
 fn members() -> (Member, Membership) {
     let (owner, stream) = UnixStream::pair().unwrap();
-    let listener = Held::new(TcpListener::bind("127.0.0.1:0").unwrap());
-    (Member(Held::new(owner)), Membership { stream: Held::new(stream), listener })
+    let listener = InheritedSocket::new(TcpListener::bind("127.0.0.1:0").unwrap());
+    (Member(InheritedSocket::new(owner)), Membership { stream: InheritedSocket::new(stream), listener })
 }
 
 #[test]

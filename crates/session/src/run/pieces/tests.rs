@@ -13,7 +13,7 @@ use quorate_rss::Rss;
 
 use super::*;
 use crate::memory::schedule::{Given, Schedule};
-use crate::run::programs::Program;
+use crate::run::programs_for_tests::Program;
 
 const INT: Dtype = Dtype::Int { bits: 20 };
 const FIXED: Dtype = Dtype::Fixed { bits: 24, frac: 8 };

@@ -12,7 +12,7 @@ use quorate_planner::offered;
 use quorate_rss::Rss;
 
 use crate::memory::schedule::Schedule;
-use crate::run::programs::Program;
+use crate::run::programs_for_tests::Program;
 
 /// The number of random programs in each sharing in the clear, and of steps that each program tries.
 const PROGRAMS: u64 = 150;

@@ -40,7 +40,7 @@ fn take<'a>(lists: impl Iterator<Item = &'a Mutex<BTreeSet<i32>>>) -> Vec<i32> {
 }
 
 /// A socket that forks of this process close.
-pub(crate) struct Held<T> {
+pub(crate) struct InheritedSocket<T> {
     /// It is dropped first: a number may be given to another file as soon as its socket is closed.
     _listed: Listed,
     socket: T,
@@ -48,11 +48,11 @@ pub(crate) struct Held<T> {
 
 struct Listed(Option<i32>);
 
-impl<T: Numbered> Held<T> {
-    pub(crate) fn new(socket: T) -> Held<T> {
+impl<T: Numbered> InheritedSocket<T> {
+    pub(crate) fn new(socket: T) -> InheritedSocket<T> {
         let number = socket.number();
         NUMBERS.here().lock().unwrap_or_else(PoisonError::into_inner).extend(number);
-        Held { _listed: Listed(number), socket }
+        InheritedSocket { _listed: Listed(number), socket }
     }
 }
 
@@ -64,7 +64,7 @@ impl Drop for Listed {
     }
 }
 
-impl<T> Deref for Held<T> {
+impl<T> Deref for InheritedSocket<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -72,7 +72,7 @@ impl<T> Deref for Held<T> {
     }
 }
 
-impl<T> DerefMut for Held<T> {
+impl<T> DerefMut for InheritedSocket<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.socket
     }
@@ -94,9 +94,9 @@ mod tests {
     fn a_socket_is_listed_while_it_is_open() {
         let number = 2_000_000_000;
         let is_listed = || NUMBERS.here().lock().unwrap().contains(&number);
-        let held = Held::new(Number(number));
+        let socket = InheritedSocket::new(Number(number));
         assert!(is_listed());
-        drop(held);
+        drop(socket);
         assert!(!is_listed());
     }
 
