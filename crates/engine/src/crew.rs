@@ -4,8 +4,8 @@
 //! its end: a future never moves between threads. The session's thread is a worker, too, and the only one that touches
 //! the links. The others hand it whole frames, in order; a lane lives on one worker, so its messages stay in order.
 //!
-//! A worker that waits for messages takes no more than its share of the jobs under way. Otherwise one that waits for the
-//! session's thread, which passes messages on between its own jobs, would take them all.
+//! A worker that waits for messages takes no more than its share of the jobs under way. Otherwise one that waits for
+//! the session's thread, which passes messages on between its own jobs, would take them all.
 //!
 //! Lanes name everything that is drawn, so results, payload bytes and rounds do not depend on the number of workers,
 //! which each party chooses for itself.
