@@ -71,8 +71,8 @@ impl Authenticated {
     }
 
     /// Wipes the keys if they are of no use any more, and drops the stock and the source. Call it through the only
-    /// handle of this party: jobs have dropped theirs when their run has settled. While another handle is left, keys and
-    /// source stay, and are wiped with the last handle; a debug build panics.
+    /// handle of this party: jobs have dropped theirs when their run has settled. While another handle is left, keys
+    /// and source stay, and are wiped with the last handle; a debug build panics.
     pub fn wipe(&mut self) {
         if !self.keys.is_over() {
             return;
