@@ -2,28 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Book, Reveal};
 
 use crate::error::SessionError;
+use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
-use crate::party::store::Arrays;
 use crate::plan::Plan;
 use crate::work::data::{Data, OwnInput};
-
-/// The program as built so far.
-#[derive(Default)]
-pub(crate) struct Program {
-    pub graph: Graph,
-    pub arrays: Arrays,
-}
 
 /// A request to run what some reveals need.
 pub(crate) struct Job {
     /// The job's number in this session; replies carry it.
     pub number: u64,
+    /// The program when the run was asked for.
+    pub program: Program,
     pub reveals: Vec<Reveal>,
     /// Whether fixed point is revealed in ring units.
     pub units: bool,
@@ -37,6 +32,7 @@ pub(crate) enum Command {
     Run(Job),
     /// A dry run of these reveals, as if the nodes `assumed` had been run already.
     Plan {
+        program: Program,
         reveals: Vec<Reveal>,
         assumed: BTreeSet<NodeId>,
         /// Arrays that this party released since the last run.
@@ -45,6 +41,7 @@ pub(crate) enum Command {
     },
     /// The steps that a run of these nodes would take.
     Needed {
+        graph: Arc<Graph>,
         targets: Vec<NodeId>,
         reply: Sender<Vec<NodeId>>,
     },
@@ -68,9 +65,8 @@ pub(crate) struct Reply {
     pub result: std::result::Result<Outcome, SessionError>,
 }
 
-/// A worker's ends of the channels and locks that it shares with its session.
+/// A worker's ends of the channels that it shares with its session.
 pub(crate) struct Desk {
-    pub program: Arc<RwLock<Program>>,
     pub progress: Arc<Progress>,
     pub book: Arc<Mutex<Book>>,
     pub commands: Receiver<Command>,

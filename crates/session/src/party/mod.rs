@@ -4,6 +4,7 @@ mod agreement;
 pub(crate) mod job;
 mod mixing;
 mod planning;
+pub(crate) mod program;
 pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod store;

@@ -7,6 +7,7 @@ use quorate_graph::NodeId;
 use quorate_planner::{Reveal, Rivals, Work};
 
 use super::mixing::{in_pieces, mix, work};
+use super::program::Program;
 use super::worker::Worker;
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
@@ -29,11 +30,11 @@ impl<B: Family> Worker<B> {
     /// Predicts what the reveals would cost every party.
     pub(super) fn plan(
         &self,
+        program: &Program,
         reveals: &[Reveal],
         assumed: &BTreeSet<NodeId>,
         dropped: &[NodeId],
     ) -> std::result::Result<Plan, SessionError> {
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
         let mut work = work(graph, reveals, &done);

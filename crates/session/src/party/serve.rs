@@ -46,7 +46,7 @@ impl Visit for Serve {
 fn serve<B: Family>(serve: Serve) {
     let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
     party.set_patience(patience);
-    let Desk { program, progress, book, commands, ready, replies } = desk;
+    let Desk { progress, book, commands, ready, replies } = desk;
     let me = party.me();
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
@@ -65,7 +65,7 @@ fn serve<B: Family>(serve: Serve) {
     let free = vec![u64::MAX; party.parties()];
     let remembered = Remembered::default();
     let mut worker =
-        Worker { party, backend, options, store, program, progress, prices, remembered, setting, sharing, free };
+        Worker { party, backend, options, store, progress, prices, remembered, setting, sharing, free };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
@@ -89,17 +89,15 @@ fn serve<B: Family>(serve: Serve) {
                     return;
                 }
             }
-            Command::Plan { reveals, assumed, dropped, reply } => {
-                let plan = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&reveals, &assumed, &dropped))));
+            Command::Plan { program, reveals, assumed, dropped, reply } => {
+                let plan = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&program, &reveals, &assumed, &dropped))));
                 let _ = reply.send(plan.map_or_else(
                     |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
                     |plan| plan.unwrap_or_else(|short| Err(short.into())),
                 ));
             }
-            Command::Needed { targets, reply } => {
-                let needed =
-                    worker.program.read().map(|program| program.graph.needed(&targets, &|id| worker.store.has(id)));
-                let _ = reply.send(needed.unwrap_or_default());
+            Command::Needed { graph, targets, reply } => {
+                let _ = reply.send(graph.needed(&targets, &|id| worker.store.has(id)));
             }
             Command::Leave { gave_up } => {
                 worker.party.leave(gave_up);

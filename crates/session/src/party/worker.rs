@@ -1,7 +1,7 @@
 //! The worker of one party: it owns the party's connections, shares and correlations, and runs jobs.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
 use quorate_gadgets::Family;
@@ -9,7 +9,7 @@ use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Reveal, Rivals};
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
-use super::job::{Job, Outcome, Program};
+use super::job::{Job, Outcome};
 use super::mixing::{in_pieces, mix, work};
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
@@ -36,7 +36,6 @@ pub(crate) struct Worker<B: Family> {
     pub(super) backend: B,
     pub(super) options: Options,
     pub(super) store: Store<B>,
-    pub(super) program: Arc<RwLock<Program>>,
     pub(super) progress: Arc<Progress>,
     /// The prices of steps where the parties run, as the parties agreed; only where a protocol has several sharings.
     pub(super) prices: Option<DryRuns<B>>,
@@ -52,11 +51,9 @@ pub(crate) struct Worker<B: Family> {
 
 impl<B: Family> Worker<B> {
     pub(super) fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
-        let program = self.program.clone();
-        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
-        let graph = &program.graph;
+        let graph = &job.program.graph;
         let (me, parties) = (self.party.me(), self.party.parties());
-        let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
+        let arrays = self.store.take_over(&job.program.arrays, job.inputs, job.dropped);
         let wire_before = self.party.wire_bytes();
         let note = free::with_share(free::share_of_process(self.sharing), self.store.note());
         let greeting = greeting(graph, &job.reveals, &arrays, note);

@@ -14,11 +14,11 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use quorate_gadgets::{Choices, Family};
@@ -33,7 +33,8 @@ pub use start::LocalOptions;
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
-use crate::party::job::{Command, Program, Reply};
+use crate::party::job::{Command, Reply};
+use crate::party::program::Program;
 use crate::party::stats::{Progress, Stats};
 use crate::plan::{Plan, Setting};
 use crate::reveals::Told;
@@ -62,7 +63,7 @@ pub struct Session {
     network: Option<Network>,
     /// The values of the protocol's own options.
     choices: Choices,
-    program: Arc<RwLock<Program>>,
+    program: Program,
     seats: Vec<Seat>,
     replies: Receiver<Reply>,
     dropped: Vec<NodeId>,
@@ -149,11 +150,11 @@ impl Session {
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> Result<NodeId, SessionError> {
         self.check_open()?;
-        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
-        let before = program.graph.len();
-        let id = guarded(|| build(program.graph.at(source.clone())))??;
-        let id = program.graph.own(id, before, source)?;
-        program.arrays.push(id);
+        let graph = self.program.graph();
+        let before = graph.len();
+        let id = guarded(|| build(graph.at(source.clone())))??;
+        let id = graph.own(id, before, source)?;
+        self.program.arrays().push(id);
         if let Some(look) = &mut self.look {
             look.hold(id);
         }
@@ -163,16 +164,19 @@ impl Session {
     /// Returns the warnings of range analysis since the last call: results that may leave their dtype, given the stated
     /// bounds.
     pub fn take_warnings(&mut self) -> Vec<BuildError> {
-        let Ok(mut program) = self.program.write() else { return Vec::new() };
-        let fresh = program.graph.take_warnings();
-        let at = |node: NodeId| program.graph.node(node).source.clone();
+        if self.program.graph.warnings().is_empty() {
+            return std::mem::take(&mut self.lost);
+        }
+        let graph = self.program.graph();
+        let fresh = graph.take_warnings();
+        let at = |node: NodeId| graph.node(node).source.clone();
         let fresh = fresh.into_iter().map(|w| BuildError::new(w.fault, at(w.node)));
         fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 
     /// Calls `look` with the program.
     pub fn with_graph<T>(&self, look: impl FnOnce(&Graph) -> T) -> Result<T, SessionError> {
-        Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
+        Ok(look(&self.program.graph))
     }
 
     /// Sets whether the code that builds nodes from here on states the errors of their results
@@ -181,7 +185,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::WorkerGone`].
     pub fn set_errors_are_stated(&mut self, are_stated: bool) -> Result<(), SessionError> {
-        self.program.write().map_err(|_| SessionError::WorkerGone)?.graph.set_errors_are_stated(are_stated);
+        self.program.graph().set_errors_are_stated(are_stated);
         Ok(())
     }
 
@@ -191,7 +195,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::WorkerGone`].
     pub fn trust(&mut self, input: NodeId) -> Result<(), SessionError> {
-        self.program.write().map_err(|_| SessionError::WorkerGone)?.graph.trust(input);
+        self.program.graph().trust(input);
         Ok(())
     }
 
@@ -202,8 +206,7 @@ impl Session {
     /// Those of [`encode_input`](crate::work::data).
     pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
-        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
-        let encoded = guarded(|| encode_input(&program.graph, id, data)).map_err(SessionError::from);
+        let encoded = guarded(|| encode_input(&self.program.graph, id, data)).map_err(SessionError::from);
         match encoded.and_then(|encoded| Ok(encoded?)) {
             Ok(Encoded { plain, range, lost }) => {
                 let own = Arc::new(OwnInput(plain));
@@ -215,8 +218,8 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                program.arrays.take_back(id);
-                program.graph.take_back(id);
+                self.program.arrays().take_back(id);
+                self.program.graph().take_back(id);
                 Err(error)
             }
         }
@@ -240,21 +243,6 @@ impl Session {
         let warnings = catch_unwind(AssertUnwindSafe(|| look.check(self, reveals)));
         self.look = Some(look);
         warnings.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-
-    /// Forgets nodes that no array refers to any more. `needs` is what each party of this process still needs after a
-    /// run that ended well at all of them.
-    fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
-        if self.peeking {
-            return;
-        }
-        let Ok(mut program) = self.program.write() else { return };
-        program.arrays.forget();
-        if needs.len() == self.seats.len() {
-            let roots = needs.iter().flatten().copied().collect();
-            let end = program.graph.len();
-            program.graph.forget(end, &roots);
-        }
     }
 
     /// Returns the hash of a session without runs, in a process that had `sessions_before` sessions before it.
@@ -281,7 +269,9 @@ impl Session {
         })?;
         let (reply, plan) = channel();
         let (assumed, dropped) = (assumed.iter().copied().collect(), self.dropped.clone());
-        seat.commands.send(Command::Plan { reveals, assumed, dropped, reply }).map_err(|_| SessionError::WorkerGone)?;
+        let program = self.program.clone();
+        let plan_of = Command::Plan { program, reveals, assumed, dropped, reply };
+        seat.commands.send(plan_of).map_err(|_| SessionError::WorkerGone)?;
         let plan = plan.recv().map_err(|_| SessionError::WorkerGone)??;
         Ok(Plan { told, hash: Some(hash), ..plan })
     }

@@ -8,12 +8,13 @@ impl Session {
         let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
         let (reply, nodes) = channel();
         let targets = reveals.iter().map(|reveal| reveal.0).collect();
-        seat.commands.send(Command::Needed { targets, reply }).map_err(|_| SessionError::WorkerGone)?;
+        let graph = self.graph();
+        seat.commands.send(Command::Needed { graph, targets, reply }).map_err(|_| SessionError::WorkerGone)?;
         nodes.recv().map_err(|_| SessionError::WorkerGone)
     }
 
-    pub(crate) fn program(&self) -> Arc<RwLock<Program>> {
-        self.program.clone()
+    pub(crate) fn graph(&self) -> Arc<Graph> {
+        self.program.graph.clone()
     }
 
     /// Returns the values of nodes that were run before, in units. The costs of this are not counted.

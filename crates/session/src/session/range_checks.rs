@@ -72,9 +72,7 @@ impl Look {
     ) -> Result<Vec<BuildError>, SessionError> {
         self.under_way = None;
         let nodes = session.needed(reveals)?;
-        let program = session.program();
-        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
-        let graph = &program.graph;
+        let graph = &*session.graph();
         let range = |id: NodeId| self.given.get(&id).map(|given| given.1);
         let values = |ids: &[NodeId]| self.values(session, graph, ids);
         let mut checked = self.checker.look(graph, &nodes, range, values)?;

@@ -14,6 +14,7 @@ use super::{Revealed, Session};
 use crate::audit::Entry;
 use crate::error::SessionError;
 use crate::party::job::{Command, Job, Reply};
+use crate::party::program::Length;
 use crate::reveals::Told;
 
 impl Session {
@@ -52,13 +53,14 @@ impl Session {
         self.jobs += 1;
         for seat in &mut self.seats {
             let inputs = std::mem::take(&mut seat.inputs);
-            let job = Job { number: self.jobs, reveals: reveals.clone(), units, inputs, dropped: dropped.clone() };
+            let (program, dropped) = (self.program.clone(), dropped.clone());
+            let job = Job { number: self.jobs, program, reveals: reveals.clone(), units, inputs, dropped };
             seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
         }
         let waiting = self.seats.len();
-        let interrupted = false;
+        let (interrupted, length) = (false, self.program.length());
         let (revealed, needs, took) = Default::default();
-        Ok(Running { session: self, waiting, revealed, needs, took, error: None, interrupted, logged })
+        Ok(Running { session: self, waiting, revealed, needs, took, length, error: None, interrupted, logged })
     }
 
     /// Admits a run: checks its approval, and logs it, where these are asked for.
@@ -69,11 +71,10 @@ impl Session {
         if self.peeking {
             return Ok(None); // a run of the session's own, whose values are not shown
         }
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let hash = self.approval.hash(&program.graph, reveals, None);
-        let checked = self.approval.check(hash, &program.graph, reveals);
-        let told = if self.audit.is_some() { Told::all(&program.graph, reveals, self.parties) } else { vec![] };
-        drop(program);
+        let graph = &self.program.graph;
+        let hash = self.approval.hash(graph, reveals, None);
+        let checked = self.approval.check(hash, graph, reveals);
+        let told = if self.audit.is_some() { Told::all(graph, reveals, self.parties) } else { vec![] };
         let logged = Logged { run: self.jobs + 1, program: hash, told };
         let why = checked.as_ref().err().map(ToString::to_string);
         self.log(if why.is_none() { "begun" } else { "refused" }, &logged, why.as_deref())?;
@@ -101,6 +102,8 @@ pub struct Running<'s> {
     waiting: usize,
     revealed: BTreeMap<usize, Vec<Revealed>>,
     needs: Vec<BTreeSet<NodeId>>,
+    /// The length of the program that it runs.
+    length: Length,
     /// Seconds of both phases at each party of this process.
     took: Vec<[f64; 2]>,
     error: Option<SessionError>,
@@ -186,7 +189,10 @@ impl Running<'_> {
         if let Some(look) = &mut self.session.look {
             look.done();
         }
-        self.session.forget(&std::mem::take(&mut self.needs));
+        if !self.session.peeking {
+            let needs = if self.needs.len() == self.session.seats.len() { &self.needs[..] } else { &[] };
+            self.session.program.forget(self.length, needs);
+        }
         let mut merged: Vec<Revealed> = Vec::new();
         for (_, values) in std::mem::take(&mut self.revealed) {
             merged.resize_with(values.len().max(merged.len()), || None);

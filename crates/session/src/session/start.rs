@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
@@ -22,7 +22,8 @@ use crate::config::Config;
 use crate::connect;
 use crate::error::SessionError;
 use crate::options::Options;
-use crate::party::job::{Desk, Program};
+use crate::party::job::Desk;
+use crate::party::program::Program;
 use crate::party::serve::Serve;
 use crate::party::stats::{Progress, Stats};
 use crate::plan::Setting;
@@ -132,7 +133,7 @@ impl Session {
             keeps_factors: options.keeps_factors(protocol),
             proves_bounds: protocol.is_checked(),
         });
-        let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
+        let program = Program { graph: Arc::new(graph), ..Program::default() };
         let book: Arc<Mutex<Book>> = Arc::default();
         let (reply, replies) = channel();
         let (ready, is_ready) = channel();
@@ -141,9 +142,9 @@ impl Session {
             let (commands, inbox) = channel();
             let progress = Arc::new(Progress::default());
             let party_number = net.me();
-            let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
+            let (replies, ready) = (reply.clone(), ready.clone());
             let desk =
-                Desk { program, progress: progress.clone(), book: book.clone(), commands: inbox, ready, replies };
+                Desk { progress: progress.clone(), book: book.clone(), commands: inbox, ready, replies };
             let coins = seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[party_number as u8]));
             let (options, (handles, handle)) = (options.clone(), channel());
             let serve_party = move || {
