@@ -9,14 +9,13 @@ use quorate_planner::{Book, Reveal};
 
 use crate::error::SessionError;
 use crate::party::program::Program;
+use crate::party::queue::Part;
 use crate::party::stats::{Progress, RunStats};
 use crate::plan::Plan;
 use crate::work::data::{Data, OwnInput};
 
 /// A request to run what some reveals need.
 pub(crate) struct Job {
-    /// The job's number in this session; replies carry it.
-    pub number: u64,
     /// The program when the run was asked for.
     pub program: Program,
     pub reveals: Vec<Reveal>,
@@ -26,10 +25,12 @@ pub(crate) struct Job {
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     /// Arrays that this party released since the last run.
     pub dropped: Vec<NodeId>,
+    pub progress: Arc<Progress>,
+    pub reply: Sender<Reply>,
 }
 
 pub(crate) enum Command {
-    Run(Job),
+    Run(Job, Part),
     /// A dry run of these reveals, as if the nodes `assumed` had been run already.
     Plan {
         program: Program,
@@ -60,16 +61,13 @@ pub(crate) struct Outcome {
 
 /// The result of a job at one party.
 pub(crate) struct Reply {
-    pub job: u64,
     pub party: usize,
     pub result: std::result::Result<Outcome, SessionError>,
 }
 
 /// A worker's ends of the channels that it shares with its session.
 pub(crate) struct Desk {
-    pub progress: Arc<Progress>,
     pub book: Arc<Mutex<Book>>,
     pub commands: Receiver<Command>,
     pub ready: Sender<std::result::Result<usize, SessionError>>,
-    pub replies: Sender<Reply>,
 }
