@@ -93,13 +93,13 @@ with qr.connect(sys.argv[1], session="first") as mpc:
     total = y.sum()
     thread = threading.Thread(target=lambda: print(f"first: {total.reveal()}"))
     thread.start()
-    assert runs.wait(60)
+    assert runs.wait(20)
     for call in (lambda: x + 1, x.reveal):
         try:
             call()
         except qr.SessionBusy as error:
             busy.append(str(error))
-    print(busy, mpc.stats().runs)
+    print(busy, mpc.stats().online.rounds)
     thread.join()  # waits for it
     print(f"then: {(x + x).sum().reveal()}")
 threads = [threading.Thread(target=product, args=given) for given in (("second", 3), ("third", 4))]
