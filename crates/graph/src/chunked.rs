@@ -173,7 +173,8 @@ mod tests {
             copies.push((list, plain));
             for (list, plain) in copies {
                 prop_assert_eq!(list.to_vec(), plain.clone());
-                prop_assert!(list.len() == plain.len() && list.last() == plain.last() && list.is_empty() == plain.is_empty());
+                prop_assert!(list.last() == plain.last() && list.is_empty() == plain.is_empty());
+                prop_assert_eq!(list.len(), plain.len());
                 for place in [0, 1, 63, 64, 65, plain.len() / 2, plain.len(), plain.len() + 70] {
                     prop_assert_eq!(list.get(place), plain.get(place));
                     let rest = plain.get(place..).unwrap_or_default();

@@ -97,7 +97,7 @@ struct Waiting<'s> {
     signal: Option<PyErr>,
 }
 
-impl Access for Waiting<'_> {
+impl Access<Inner> for Waiting<'_> {
     fn with<T>(&mut self, with: impl FnOnce(&mut Inner) -> T) -> Result<T, SessionError> {
         if self.session.is_forked() {
             return Err(SessionError::Forked);

@@ -1,16 +1,44 @@
 //! The requests of a session, which its parties serve one after the other.
 //!
-//! The parties of a process begin a request together, once the one before has ended at all of them. So an interrupt ends
-//! the request that it is meant for, at every party: numbers of attempts tell only the newest requests apart
+//! The parties of a process begin a request together, once the one before has ended at all of them. So an interrupt
+//! ends the request that it is meant for, at every party: numbers of attempts tell only the newest requests apart
 //! (`engine/attempts.rs`), and a party that was ahead would meet its peers in another request than theirs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use quorate_graph::{Graph, NodeId};
 use quorate_net::Interrupt;
+use quorate_planner::Reveal;
 
-use crate::party::job::{Command, Job};
+use crate::error::SessionError;
+use crate::party::job::Job;
+use crate::party::program::Program;
+use crate::plan::Plan;
+
+/// A command for a party.
+pub(crate) enum Command {
+    Run(Job, Part),
+    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
+    Plan {
+        program: Program,
+        reveals: Vec<Reveal>,
+        assumed: BTreeSet<NodeId>,
+        /// Arrays that this party released since the last run.
+        dropped: Vec<NodeId>,
+        reply: Sender<std::result::Result<Plan, SessionError>>,
+    },
+    /// The steps that a run of these nodes would take.
+    Needed {
+        graph: Arc<Graph>,
+        targets: Vec<NodeId>,
+        reply: Sender<Vec<NodeId>>,
+    },
+    Leave {
+        gave_up: bool,
+    },
+}
 
 /// The queue, which the session and the threads of its parties share.
 #[derive(Default)]

@@ -2,6 +2,7 @@
 //! leave.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
 use quorate_ring::threads;
 
-use super::job::{Command, Desk, Reply};
+use super::job::Reply;
+use super::queue::Command;
 use super::worker::{State, Worker};
 use crate::error::SessionError;
 use crate::options::{Options, default_threads};
@@ -21,6 +23,13 @@ use crate::party::store::Store;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::Remembered;
 use crate::plan::{Pricing, Setting};
+
+/// A worker's ends of the channels that it shares with its session.
+pub(crate) struct Desk {
+    pub book: Arc<Mutex<Book>>,
+    pub commands: Receiver<Command>,
+    pub ready: Sender<std::result::Result<usize, SessionError>>,
+}
 
 /// The input of a party's thread.
 pub(crate) struct Serve {

@@ -1,11 +1,12 @@
 //! A session: the program being built, and a thread for each party in this process.
 
+mod access;
 #[cfg(test)]
 mod bounds;
+mod check;
 #[cfg(test)]
 mod held_links_tests;
 mod leaving;
-mod peek;
 mod plans;
 mod range_checks;
 mod request;
@@ -28,10 +29,11 @@ use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Hash, Network, NodeId, Source};
 use quorate_ring::memory::guarded;
 
+pub use access::Access;
+pub use check::check;
 pub use leaving::Leaving;
-pub use peek::Access;
 pub use plans::Planning;
-pub use range_checks::{Checked, check};
+pub use range_checks::Checked;
 pub use request::Request;
 pub use running::Running;
 pub use start::LocalOptions;
@@ -39,9 +41,8 @@ pub use start::LocalOptions;
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
-use crate::party::job::Command;
 use crate::party::program::Program;
-use crate::party::queue::Queue;
+use crate::party::queue::{Command, Queue};
 use crate::party::stats::Stats;
 use crate::plan::Setting;
 use crate::session::range_checks::Look;
@@ -123,8 +124,8 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
-    /// Checks that the program may change. In a deployment it may not while a request is under way: threads might change
-    /// it, or ask for values, in another order at each party.
+    /// Checks that the program may change. In a deployment it may not while a request is under way: threads might
+    /// change it, or ask for values, in another order at each party.
     ///
     /// # Errors
     /// [`SessionError::Busy`].

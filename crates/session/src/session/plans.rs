@@ -6,9 +6,9 @@ use quorate_graph::{Hash, NodeId};
 use quorate_planner::Reveal;
 
 use super::Session;
-use super::peek::{Access, answer};
+use super::access::{Access, answer};
 use crate::error::SessionError;
-use crate::party::job::Command;
+use crate::party::queue::Command;
 use crate::plan::Plan;
 use crate::reveals::Told;
 
@@ -23,17 +23,18 @@ impl Planning {
     /// Waits for the plan, without the session.
     ///
     /// # Errors
-    /// Those of the dry runs; [`SessionError::Closed`] where the session was closed; an interrupt, if the wait should not go
-    /// on.
-    pub fn wait(self, access: &mut impl Access) -> Result<Plan, SessionError> {
-        let plan = answer(access, &self.plan)??;
+    /// Those of the dry runs; [`SessionError::Closed`] where the session was closed; an interrupt, if the wait should
+    /// not go on.
+    pub fn wait(self, access: &mut impl Access<Session>) -> Result<Plan, SessionError> {
+        let plan = answer(access, &self.plan);
+        let plan = plan.or_else(|error| Err(access.with(|session| session.why(error))?))??;
         Ok(Plan { told: self.told, hash: Some(self.hash), ..plan })
     }
 }
 
 impl Session {
-    /// Asks for the plan of a run with these reveals, from dry runs of all parties. The nodes `assumed` are taken as run
-    /// already, and the last run as the one with hash `before`.
+    /// Asks for the plan of a run with these reveals, from dry runs of all parties. The nodes `assumed` are taken as
+    /// run already, and the last run as the one with hash `before`.
     ///
     /// # Errors
     /// [`SessionError::Closed`].

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use quorate_engine::{Error, Phase};
 use quorate_graph::Hash;
 
-use super::Revealed;
 use super::range_checks::Checked;
 use crate::audit::{Audit, Entry};
 use crate::error::SessionError;
@@ -18,6 +17,16 @@ use crate::party::program::Length;
 use crate::party::queue::Queue;
 use crate::party::stats::Progress;
 use crate::reveals::Told;
+use crate::work::data::Data;
+
+/// The way in which values are opened.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How {
+    /// Fixed point is revealed in units of its ring, so that nothing is rounded.
+    pub units: bool,
+    /// The values are for a check and not for the user: they are not logged, and their costs are not counted.
+    pub is_peek: bool,
+}
 
 /// A run that was asked for. The parties of a session serve requests one after the other, in the order in which they
 /// were submitted. Wait for its end without the session, then pass it to [`Session::finish`](super::Session::finish).
@@ -113,8 +122,8 @@ impl Request {
     }
 
     /// Returns the values, in the order of the reveals; in a local session, those of all parties.
-    pub(super) fn revealed(&mut self) -> Vec<Revealed> {
-        let mut merged: Vec<Revealed> = Vec::new();
+    pub(super) fn revealed(&mut self) -> Vec<Option<Data>> {
+        let mut merged: Vec<Option<Data>> = Vec::new();
         for outcome in self.outcomes.values_mut() {
             let values = std::mem::take(&mut outcome.revealed);
             merged.resize_with(values.len().max(merged.len()), || None);

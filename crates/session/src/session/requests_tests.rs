@@ -173,10 +173,9 @@ fn what_was_built_meanwhile_is_not_forgotten() {
     let mut session = local(None, false);
     let x = input(&mut session, &[1, 2]);
     let one = [1i128];
-    let mut count = |session: &mut Session, from: NodeId, times| {
-        let next = |sum| session.build(here(), |mut b| b.binary(BinaryOp::Add, sum, Operand::int(&one[0]))).unwrap();
-        let mut next = next;
-        (0..times).fold(from, |sum, _| next(sum))
+    let count = |session: &mut Session, from: NodeId, times| {
+        let mut add = |sum| session.build(here(), |mut b| b.binary(BinaryOp::Add, sum, Operand::int(&one[0]))).unwrap();
+        (0..times).fold(from, |sum, _| add(sum))
     };
     let far = count(&mut session, x, 30_000);
     for id in (x.0 + 1)..far.0 {

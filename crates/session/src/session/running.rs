@@ -8,21 +8,12 @@ use quorate_engine::{Error, Misuse};
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
-use super::request::{Logged, Request};
+use super::request::{How, Logged, Request};
 use super::{Revealed, Session};
 use crate::error::SessionError;
 use crate::party::job::Job;
 use crate::party::stats::Progress;
 use crate::reveals::Told;
-
-/// The way in which values are opened.
-#[derive(Clone, Copy, Default)]
-pub(super) struct How {
-    /// Fixed point is revealed in units of its ring, so that nothing is rounded.
-    pub units: bool,
-    /// The values are for a check and not for the user: they are not logged, and their costs are not counted.
-    pub is_peek: bool,
-}
 
 impl Session {
     /// Starts a run that computes and reveals these values, and borrows the session until it is over.
@@ -129,8 +120,8 @@ impl Session {
         Ok(request.revealed())
     }
 
-    /// Returns the reason why a request or an answer failed, as its user sees it: a party that left, or that was told to
-    /// stop, where the session was closed meanwhile.
+    /// Returns the error of a request or an answer as its user sees it: where a party left or was told to stop because
+    /// the session was closed, [`SessionError::Closed`].
     pub(super) fn why(&self, error: SessionError) -> SessionError {
         match error {
             SessionError::WorkerGone | SessionError::Engine(Error::Interrupted) if self.closed => SessionError::Closed,

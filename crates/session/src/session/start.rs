@@ -21,10 +21,9 @@ use crate::config::Config;
 use crate::connect;
 use crate::error::SessionError;
 use crate::options::Options;
-use crate::party::job::{Command, Desk};
 use crate::party::program::Program;
-use crate::party::queue::Queue;
-use crate::party::serve::Serve;
+use crate::party::queue::{Command, Queue};
+use crate::party::serve::{Desk, Serve};
 use crate::party::stats::Stats;
 use crate::plan::Setting;
 
