@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import threading
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import quorate as qr
 from advice.case import follows
 from advice.messages import ROOT, messages
-from deploying import Deployment
+from deploying import Deployment, Party
 from quorate import cli
 from quorate._numpy._unsupported import instead
 from warm import quorate
@@ -67,32 +68,89 @@ def test_functions_of_a_numpy_to_come_are_told_of_operators() -> None:
         assert (x @ x.T).sum().reveal() == np.sum(x.reveal() ** 2) == 25
 
 
-@follows("this session is running a program in another thread: wait for it, or open one session per thread")
-def test_threads_wait_or_have_sessions_of_their_own() -> None:
+#: A request of another thread is under way when the main thread uses the session, too.
+BUSY = """
+import sys, threading
+import numpy as np
+import quorate as qr
+from quorate._display._progress import Progress
+
+runs, busy = threading.Event(), []
+Progress.show = lambda *_: runs.set()
+
+def values(mpc, given):
+    return mpc.input(given if mpc.me == 0 else None, owner=0, shape=given.shape, dtype=qr.int(64), bound=max(given))
+
+def product(name, factor):
+    with qr.connect(sys.argv[1], session=name) as mpc:
+        print(f"{name}: {(values(mpc, np.array([factor])) * 2).reveal()}")
+
+with qr.connect(sys.argv[1], session="first") as mpc:
+    x = values(mpc, np.ones(100_000, int))
+    y = x
+    for _ in range(60):
+        y = y * x
+    total = y.sum()
+    thread = threading.Thread(target=lambda: print(f"first: {total.reveal()}"))
+    thread.start()
+    assert runs.wait(20)
+    for call in (lambda: x + 1, x.reveal):
+        try:
+            call()
+        except qr.SessionBusy as error:
+            busy.append(str(error))
+    print(busy, mpc.stats().online.rounds)
+    thread.join()  # waits for it
+    print(f"then: {(x + x).sum().reveal()}")
+threads = [threading.Thread(target=product, args=given) for given in (("second", 3), ("third", 4))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+@follows("wait for it, or open one session per thread, each with a name of its own (session=)")
+def test_threads_of_a_deployment_wait_or_have_sessions_of_their_own(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path, warm=False)
+    script = tmp_path / "busy.py"
+    script.write_text(BUSY)
+    parties = []
+    for me in range(3):
+        parties.append(Party([sys.executable, str(script), str(deployment.config(me))], tmp_path))
+        deployment.running.append(parties[-1])
+    try:
+        for party in parties:
+            ended = party.end()
+            assert ended.status == 0, ended
+            assert ended.out.count("wait for it, or open one session per thread") == 2, ended
+            assert "] 0" in ended.out and "first: 100000" in ended.out and "then: 200000" in ended.out, ended
+            assert "second: [6]" in ended.out and "third: [8]" in ended.out, ended
+    finally:
+        deployment.stop()
+
+
+@follows("do not ask for others in a signal handler, or in a hook for warnings")
+def test_handlers_do_not_ask_for_values_while_their_thread_waits() -> None:
     found: list[Any] = []
 
-    def compute(mpc: qr.Session) -> None:
+    def handle(*_: Any) -> None:
         try:
-            found.append(mpc.input([3], owner=0).sort().reveal()[0])
+            found.append(x.reveal())
         except qr.SessionBusy as error:
             found.append(str(error))
 
-    with qr.local("rss", network="lan") as mpc:
-        x = mpc.input(np.arange(64), owner=0).sort()
-        first = threading.Thread(target=lambda: found.append(x.reveal()[0]))
-        first.start()
-        while not any("wait for it, or open one session per thread" in str(said) for said in found):
-            compute(mpc)
-            if not first.is_alive():
-                break
-        first.join()  # waits for it
-        compute(mpc)
-        assert found[-1] == 3
-    with qr.local("rss") as one, qr.local("rss") as other:
-        threads = [threading.Thread(target=compute, args=(mpc,)) for mpc in (one, other)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
-    assert found[-2:] == [3, 3]
+    with qr.local(network=qr.Network(rtt_ms=100, mbit=1000)) as mpc:
+        x = mpc.input([3], owner=0)
+        power = x * x * x * x
+        before = signal.signal(signal.SIGALRM, handle)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            assert power.reveal().tolist() == [81]
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert len(found) == 1 and "do not ask for others in a signal handler" in found[0]
+        handle()
+        assert found[1].tolist() == [3]
 
 
 def _product() -> int:

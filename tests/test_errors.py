@@ -354,21 +354,6 @@ def test_use_after_close() -> None:
     assert "int(64)" in repr(x)
 
 
-def test_one_thread_at_a_time() -> None:
-    with qr.local(network=qr.Network(rtt_ms=300, mbit=1000)) as mpc:
-        x, y = mpc.input([1, 2], owner=0), mpc.input([3, 4], owner=1)
-        product = x * y
-        results: list[Any] = []
-        thread = threading.Thread(target=lambda: results.append(product.reveal()))
-        thread.start()
-        thread.join(0.15)
-        for call in (lambda: x + 1, x.reveal, mpc.stats):
-            refused(qr.SessionBusy, RuntimeError, call, "another thread", "session per thread")
-        thread.join(30)
-        assert results[0].tolist() == [3, 8]
-        assert (x + y).reveal().tolist() == [4, 6]
-
-
 def test_sessions_in_many_threads() -> None:
     results: dict[int, int] = {}
 

@@ -161,4 +161,10 @@ class SessionClosed(QuorateError, RuntimeError):
 
 
 class SessionBusy(QuorateError, RuntimeError):
-    """Another thread is running a program on this session. Wait for it, or open a session per thread."""
+    """A thread uses a session while values that were asked for before are not there.
+
+    In a deployment, while one thread waits for values, others may not build or ask for values: another party might see
+    another order. Wait for that thread, or open a session per thread, each with a name of its own. In local sessions
+    requests of several threads queue, and only a thread that waits for values may not ask for others, as a signal
+    handler would.
+    """

@@ -6,6 +6,7 @@
 //! occurred before, which is counted before they are forgotten (see `repetitions`).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::clamp;
 use crate::graph::Graph;
@@ -33,20 +34,22 @@ impl Graph {
         stay.extend(self.literals.nodes());
         stay.extend(self.recent.nodes());
         self.proofs.iter().for_each(|(of, proof)| self.keep_proof(of, proof, &mut stay));
-        stay.extend(self.nodes[end - self.first..].iter().flat_map(|node| node.inputs.iter().copied()));
+        stay.extend(self.nodes.since(end - self.first).flat_map(|node| node.inputs.iter().copied()));
         // Nodes on which the ranges of the remaining nodes rest.
         let newest = (end..self.len()).map(|id| NodeId(id as u32));
         let proven: Vec<NodeId> =
             stay.iter().copied().chain(newest).flat_map(|id| self.rests_on(id)).copied().collect();
         stay.extend(proven);
         self.count_steps(end, |id| stay.contains(&id));
-        self.old.retain(|id, _| stay.contains(id));
-        let gone = (self.first as u32..).map(NodeId).zip(self.nodes.drain(..end - self.first));
-        self.old.extend(gone.filter(|(id, _)| stay.contains(id)));
-        self.hashes.drain(..end - self.first);
+        let old = self.old.iter().map(|(&id, node)| (id, node));
+        let gone = (self.first as u32..).map(NodeId).zip(self.nodes.iter().take(end - self.first));
+        let stays = |(id, _): &(NodeId, _)| stay.contains(id);
+        self.old = Arc::new(old.chain(gone).filter(stays).map(|(id, node)| (id, node.clone())).collect());
+        self.nodes.forget(end - self.first);
+        self.hashes.forget(end - self.first);
         self.first = end;
         self.steps.forget(end, |id| stay.contains(&id));
-        self.files.retain(|file| std::sync::Arc::strong_count(file) > 1);
+        self.files.retain(|file| Arc::strong_count(file) > 1);
     }
 
     /// Keeps a proof with all nodes that it is made of, which are a handful.

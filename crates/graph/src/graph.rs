@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::chunked::Chunked;
 use crate::column::Column;
 use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
@@ -32,10 +33,10 @@ pub struct RangeWarning {
 pub struct Graph {
     /// The newest nodes, from this number on, and the hashes after each.
     pub(crate) first: usize,
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) hashes: Vec<Hash>,
+    pub(crate) nodes: Chunked<Arc<Node>>,
+    pub(crate) hashes: Chunked<Hash>,
     /// The remaining nodes before them.
-    pub(crate) old: BTreeMap<NodeId, Node>,
+    pub(crate) old: Arc<BTreeMap<NodeId, Arc<Node>>>,
     pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
     rules: Rules,
@@ -86,8 +87,14 @@ impl Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
     }
 
+    /// Returns the program to build on, while others still read `self`; both share almost all of their memory. Nothing
+    /// may be built on `self` from here on: both share the counts of steps, too.
+    pub fn continued(&self) -> Graph {
+        Graph { steps: self.steps.shared(), ..self.clone() }
+    }
+
     /// Returns the newest nodes, operands before the operations that use them; all nodes, where nothing was forgotten.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &Chunked<Arc<Node>> {
         &self.nodes
     }
 
@@ -120,7 +127,7 @@ impl Graph {
             Some(place) => self.nodes.get(place),
             None => self.old.get(&id),
         };
-        node.ok_or(Fault::UnknownNode { node: id.0, nodes: self.len() })
+        node.map(|node| &**node).ok_or(Fault::UnknownNode { node: id.0, nodes: self.len() })
     }
 
     /// Returns the hash of the program up to and including `id`, one of the newest nodes.
@@ -129,7 +136,7 @@ impl Graph {
     }
 
     /// Returns the prefix hashes of the newest nodes.
-    pub fn hashes(&self) -> &[Hash] {
+    pub fn hashes(&self) -> &Chunked<Hash> {
         &self.hashes
     }
 
@@ -273,6 +280,7 @@ impl Graph {
     /// Accepts the stated bound of an input without a proof. All parties must do so before building on the input.
     pub fn trust(&mut self, input: NodeId) {
         if let Some(node) = input.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            let node = Arc::make_mut(node);
             node.unproven = None;
         }
     }
@@ -300,6 +308,7 @@ impl Graph {
     /// Sets the room of results of `id`, which was built last.
     pub(crate) fn give_room(&mut self, id: NodeId, room: Room) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            let node = Arc::make_mut(node);
             node.room = room;
         }
     }
@@ -307,6 +316,7 @@ impl Graph {
     /// Sets that digits that `id` loses are not reported.
     pub(crate) fn state_error(&mut self, id: NodeId) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            let node = Arc::make_mut(node);
             node.error_is_stated = true;
         }
     }
@@ -314,6 +324,7 @@ impl Graph {
     /// Sets the meaning of the values of `id`, which was built last.
     pub(crate) fn give_column(&mut self, id: NodeId, column: Option<Arc<Column>>) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            let node = Arc::make_mut(node);
             node.origin.column = column;
         }
     }

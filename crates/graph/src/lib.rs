@@ -29,6 +29,7 @@
 
 mod build;
 mod check;
+mod chunked;
 mod clamp;
 mod column;
 mod cut;
@@ -74,6 +75,7 @@ mod unproven;
 
 pub use build::{BinaryOp, Bound, Builder, Lies, Operand, UnaryOp};
 pub use check::{Checked, Checker};
+pub use chunked::Chunked;
 pub use column::{Column, Meaning};
 pub use cut::Cut;
 pub use domain::{Domain, DomainError};

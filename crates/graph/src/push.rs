@@ -1,5 +1,7 @@
 //! New nodes: what is recorded of each when it is added, and the evaluation of public ones.
 
+use std::sync::Arc;
+
 use crate::clamp::clamped;
 use crate::dtype::Dtype;
 use crate::error::{BuildError, Fault};
@@ -131,7 +133,7 @@ impl Graph {
         node.sparse = sparse::sparse(self, &node).map(Box::new);
         node.unproven = unproven::unproven(self, id, &node);
         self.hashes.push(before.then(&node, op));
-        self.nodes.push(node);
+        self.nodes.push(Arc::new(node));
         Ok(id)
     }
 

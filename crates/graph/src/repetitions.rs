@@ -1,7 +1,7 @@
 //! Hashes of single steps, and how often a program has had a step before.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::graph::Graph;
 use crate::hash::Hash;
@@ -12,7 +12,7 @@ const MOST_COUNTED: usize = 1 << 16;
 
 /// The hashes of single steps that were asked for, and the counts of steps.
 #[derive(Debug, Default)]
-pub(crate) struct StepHashes(Mutex<Seen>);
+pub(crate) struct StepHashes(Arc<Mutex<Seen>>);
 
 /// The counts. Nodes are counted in order and once, at any time, so the counts follow from the program alone.
 #[derive(Clone, Debug, Default)]
@@ -27,11 +27,16 @@ struct Seen {
 
 impl Clone for StepHashes {
     fn clone(&self) -> Self {
-        StepHashes(Mutex::new(self.lock().clone()))
+        StepHashes(Arc::new(Mutex::new(self.lock().clone())))
     }
 }
 
 impl StepHashes {
+    /// Returns the same counts, for a program that continues this one.
+    pub fn shared(&self) -> StepHashes {
+        StepHashes(self.0.clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,6 +58,9 @@ impl StepHashes {
 
     /// Drops nodes before the `end`-th, except those that stay.
     pub fn forget(&mut self, end: usize, stays: impl Fn(NodeId) -> bool) {
+        if Arc::get_mut(&mut self.0).is_none() {
+            *self = self.clone(); // those who read the program so far still ask for what is forgotten here
+        }
         let mut seen = self.lock();
         let keeps = |id: NodeId| id.index() >= end || stays(id);
         seen.hashes.retain(|&id, _| keeps(id));

@@ -131,3 +131,69 @@ fn operands_need_little_room() {
         assert_eq!(*quorate_graph::Inputs::from(all.clone()), *all);
     }
 }
+
+/// Returns the next random number below `end`.
+fn below(state: &mut u64, end: usize) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize % end
+}
+
+/// Builds a program with conversions, literals and selections, which building looks up or through; `forget` is called
+/// after each operation with the arrays that live.
+fn mixed(mut forget: impl FnMut(&mut Graph, &[NodeId])) -> (Vec<Hash>, Vec<usize>) {
+    let mut graph = Graph::with(quorate_graph::Rules { counts_steps: true, proves_bounds: true, ..Default::default() });
+    let (mut state, mut hashes, mut ranks) = (7, Vec::new(), Vec::new());
+    let mut arrays: Vec<NodeId> = (0..4).map(|_| input(&mut graph)).collect();
+    for i in 0..MANY {
+        let [x, y] = [0, 1].map(|_| arrays[below(&mut state, arrays.len())]);
+        let limit = below(&mut state, 40) as i128 - 20;
+        let kind = below(&mut state, 6);
+        let mut at = graph.at(here(3));
+        let next = match kind {
+            0 => at.cast(x, Dtype::FIXED64),
+            1 => at.binary(B::Add, x, Operand::int(&limit)),
+            2 => at.binary(B::Mul, x, y),
+            3 => at.binary(B::Lt, x, y).and_then(|less| at.select(less, x, y)),
+            4 => at.binary(B::Lt, x, Operand::int(&limit)).and_then(|less| at.select(less, x, Operand::int(&limit))),
+            _ => at.input(0, 3, &[2], Dtype::INT64, Some(Bound::Int(9))),
+        };
+        let next = next.unwrap();
+        let place = if arrays.len() < 30 { arrays.len() } else { below(&mut state, arrays.len()) };
+        arrays.resize(arrays.len().max(place + 1), next);
+        arrays[place] = next;
+        hashes.push(graph.prefix_hash(next));
+        if i % 1000 == 999 {
+            ranks.push(graph.repetitions(&[next]));
+        }
+        forget(&mut graph, &arrays);
+    }
+    (hashes, ranks)
+}
+
+/// Parties forget at different times, and may read a copy of the program meanwhile.
+#[test]
+fn forgetting_at_any_time_changes_no_hash_and_no_rank() {
+    let whole = mixed(|_, _| {});
+    for seed in [1, 2] {
+        let (mut state, mut times, mut read) = (seed, 0, Vec::new());
+        let found = mixed(|graph, arrays| {
+            if below(&mut state, 3000) > 0 {
+                return;
+            }
+            // What arrays still need may be all that they were ever computed from.
+            let needed = graph.needed(arrays, &|_| false);
+            let held = below(&mut state, 2) == 0;
+            let roots = if held { arrays.iter().copied().collect() } else { needed.into_iter().collect() };
+            let end = graph.len() - below(&mut state, 1000);
+            let copy = std::mem::take(graph);
+            *graph = copy.continued();
+            graph.forget(end, &roots);
+            times += usize::from(graph.first() > copy.first());
+            read.push((copy.repetitions(&arrays[..1]), copy, arrays[0]));
+        });
+        assert!(found == whole && times >= 3, "{times}");
+        for (count, copy, array) in read {
+            assert_eq!(copy.repetitions(&[array]), count, "a copy has what the program has forgotten");
+        }
+    }
+}

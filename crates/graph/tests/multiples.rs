@@ -13,7 +13,7 @@ type Built = Result<NodeId, BuildError>;
 const NARROW: Dtype = Dtype::Fixed { bits: 10, frac: 4 };
 
 fn ops(p: &Program, before: usize) -> Vec<&'static str> {
-    p.graph.nodes()[before..].iter().map(|node| node.op.name()).collect()
+    p.graph.nodes().since(before).map(|node| node.op.name()).collect()
 }
 
 /// Returns the operations that `build` adds.

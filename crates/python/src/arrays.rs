@@ -8,7 +8,6 @@ use quorate_graph::{
     BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Layer, Lies, Meaning,
     NodeId, Op, Operand, Real, Side, Source, UnaryOp,
 };
-use quorate_session::Session as Inner;
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
@@ -27,9 +26,10 @@ impl Session {
         line: Line,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> PyResult<(Seen, Vec<BuildError>)> {
-        let mut inner = self.lock()?;
-        let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
-        Ok((seen(py, &inner, id)?, inner.take_warnings()))
+        self.with(py, |session| {
+            let id = session.build(Source::new(line.0, line.1), build)?;
+            Ok((session.with_graph(|graph| Seen::of(graph, id))?, session.take_warnings()))
+        })
     }
 
     /// Builds a node; returns it as an array of the user's.
@@ -49,10 +49,6 @@ impl Session {
         let at = Source::new(line.0.as_str(), line.1);
         dtype(parts).map_err(|fault| raise(py, &BuildError::new(fault, at).into()))
     }
-}
-
-fn seen(py: Python<'_>, inner: &Inner, id: NodeId) -> PyResult<Seen> {
-    inner.with_graph(|graph| Seen::of(graph, id)).map_err(|error| raise(py, &error))
 }
 
 fn binary_op(name: &str) -> PyResult<BinaryOp> {
@@ -120,14 +116,14 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
 impl Session {
     /// Returns a node of the program as an array of the user's.
     fn array(&self, py: Python<'_>, node: u32) -> PyResult<Built> {
-        let seen = seen(py, &*self.lock()?, NodeId(node))?;
+        let seen = self.with_graph(py, |graph| Seen::of(graph, NodeId(node)))?;
         Ok(self.hold(seen))
     }
 
     /// Returns the shape of a node.
     fn shape(&self, py: Python<'_>, node: u32) -> PyResult<Vec<usize>> {
         let look = |graph: &quorate_graph::Graph| graph.node(NodeId(node)).shape.clone();
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+        self.with_graph(py, look)
     }
 
     /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them. A trusted input has its
@@ -148,24 +144,22 @@ impl Session {
         let bound = bound.map(|bound| largest(&bound)).transpose()?;
         let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
-        let parties = self.lock()?.parties();
         let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
-        let (seen, mut warnings) = self.node(py, line, |b| match (real, b.of_column(column)) {
-            (true, mut b) => b.real_input(owner, parties, &shape, bound),
-            (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+        // No other thread may build before the values are accepted: values that are refused remove the node.
+        let (seen, warnings) = self.with(py, |session| {
+            let parties = session.parties();
+            let id = session.build(Source::new(line.0, line.1), |b| match (real, b.of_column(column)) {
+                (true, mut b) => b.real_input(owner, parties, &shape, bound),
+                (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+            })?;
+            data.map_or(Ok(()), |data| session.provide(id, owner, &data))?;
+            if trusted {
+                session.trust(id)?;
+            }
+            Ok((session.with_graph(|graph| Seen::of(graph, id))?, session.take_warnings()))
         })?;
-        if let Some(data) = data {
-            // Values that are refused remove the node: nobody may hold it before.
-            let mut inner = self.lock()?;
-            inner.provide(seen.node, owner, &data).map_err(|error| raise(py, &error))?;
-            warnings.extend(inner.take_warnings());
-        }
-        let node = seen.node;
         let built = self.hold(seen); // dropped if a warning is an error
-        if trusted {
-            self.lock()?.trust(node).map_err(|error| raise(py, &error))?;
-        }
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         Ok(built)
     }
@@ -181,7 +175,7 @@ impl Session {
                 Meaning::Numbers => None,
             }
         };
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+        self.with_graph(py, look)
     }
 
     /// Builds the values of `x` with the meaning of those of `like`.
@@ -353,14 +347,14 @@ impl Session {
             let range = graph.node(NodeId(node)).range();
             (range.lo(), range.hi())
         };
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+        self.with_graph(py, look)
     }
 
     /// Returns the proven range of a node's values, in ring units; None where nothing is proven.
     fn proven(&self, py: Python<'_>, node: u32) -> PyResult<Option<(i128, i128)>> {
         let look =
             |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+        self.with_graph(py, look)
     }
 
     fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<Built> {
@@ -441,7 +435,7 @@ impl Session {
     /// Asserts lines with a single 1. If all parties follow the protocol, returns the array itself.
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<Built> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
-        let is_checked = self.lock()?.protocol().is_checked();
+        let is_checked = self.with(py, |session| Ok(session.protocol().is_checked()))?;
         if is_checked { Ok(proven) } else { self.array(py, x) }
     }
 
@@ -452,7 +446,7 @@ impl Session {
 
     /// Sets whether lost digits of results that are built from here on go unreported, as their errors are stated.
     fn set_errors_are_stated(&self, py: Python<'_>, are_stated: bool) -> PyResult<()> {
-        self.lock()?.set_errors_are_stated(are_stated).map_err(|error| raise(py, &error))
+        self.with(py, |session| session.set_errors_are_stated(are_stated))
     }
 
     /// Returns the array as a factor of several products; the array itself where that makes no difference.
@@ -462,7 +456,7 @@ impl Session {
 
     fn is_factor(&self, py: Python<'_>, x: u32) -> PyResult<bool> {
         let is_factor = |graph: &quorate_graph::Graph| graph.node(NodeId(x)).op == Op::AsFactor;
-        self.lock()?.with_graph(is_factor).map_err(|error| raise(py, &error))
+        self.with_graph(py, is_factor)
     }
 
     /// Puts the rows of several arrays into one random order.

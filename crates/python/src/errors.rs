@@ -25,12 +25,11 @@ pub(crate) fn roomy<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     guarded(work).map_err(|short| Python::attach(|py| raise(py, &short.into())))
 }
 
-/// Returns the exception for two threads that use one session.
-pub(crate) fn busy() -> PyErr {
-    Python::attach(|py| {
-        let what = "this session is running a program in another thread: wait for it, or open one session per thread";
-        instance(py, "SessionBusy", what.into())
-    })
+/// Returns the exception for a thread that asks for values while it waits for others of the same session.
+pub(crate) fn nested(py: Python<'_>) -> PyErr {
+    let what = "this thread waits for values of this session already: do not ask for others in a signal handler, or \
+                in a hook for warnings";
+    instance(py, "SessionBusy", what.into())
 }
 
 /// Returns an exception of `quorate.errors` by its name.
@@ -64,6 +63,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
         SessionError::NotApproved { .. } => "NotApproved",
+        SessionError::Busy => "SessionBusy",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
             "ResourceError"
         }

@@ -10,6 +10,7 @@ mod operands;
 mod session;
 mod shadow;
 mod tools;
+mod turns;
 
 use pyo3::prelude::*;
 use quorate_ring::memory;

@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict};
 
-use quorate_graph::{HashError, Network, NodeId};
+use quorate_graph::{Graph, HashError, Network, NodeId};
 use quorate_session::{
-    Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, protocol,
-    truncation,
+    Access, Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, check,
+    protocol, truncation,
 };
 
 use crate::costs;
-use crate::errors::{busy, instance, raise, warn};
+use crate::errors::{instance, raise, warn};
 use crate::hold::{Arrays, Built, Seen};
 use crate::operands::to_bytes;
+use crate::turns::Turns;
 
 /// The interval at which a running program checks for Ctrl-C and reports its progress.
 const TICK: Duration = Duration::from_millis(50);
@@ -28,6 +30,9 @@ const TICK: Duration = Duration::from_millis(50);
 pub(crate) struct Session {
     inner: Mutex<Inner>,
     arrays: Arrays,
+    /// The turns of threads that ask for values, in a session that checks values before it computes on them: a check
+    /// opens values of earlier runs, so no other run may be under way.
+    turns: Option<Turns>,
     /// The process that opened the session. A fork finds out that it is another one, even if another thread held the
     /// lock at the fork.
     process: u32,
@@ -35,12 +40,9 @@ pub(crate) struct Session {
 
 impl Session {
     fn new(inner: Inner) -> Self {
-        let process = std::process::id();
-        Session { inner: Mutex::new(inner), arrays: Arrays::of(process), process }
-    }
-
-    fn take_over_released(&self, inner: &mut Inner) {
-        self.arrays.take_released().into_iter().for_each(|id| inner.release(id));
+        let (process, checks) = (std::process::id(), inner.checks_values());
+        let turns = checks.then(Turns::default);
+        Session { inner: Mutex::new(inner), arrays: Arrays::of(process), turns, process }
     }
 
     /// Returns a node as an array of the user's.
@@ -48,19 +50,64 @@ impl Session {
         seen.held(&self.arrays)
     }
 
-    /// Locks the session, unless another thread is running a program on it.
+    /// Calls `with` with the session. It must run no Python code: a finalizer might use the session, and wait for ever.
     ///
     /// # Errors
-    /// `SessionBusy` if one is; `SessionClosed` in a fork of the process.
-    pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+    /// `SessionClosed` in a fork of the process; those of `with`.
+    pub(crate) fn with<T>(
+        &self,
+        py: Python<'_>,
+        with: impl FnOnce(&mut Inner) -> Result<T, SessionError>,
+    ) -> PyResult<T> {
         if self.is_forked() {
-            return Err(Python::attach(|py| raise(py, &SessionError::Forked)));
+            return Err(raise(py, &SessionError::Forked));
         }
-        match self.inner.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(busy()),
+        let result = with(&mut self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner));
+        result.map_err(|error| raise(py, &error))
+    }
+
+    /// Calls `look` with the program so far.
+    pub(crate) fn with_graph<T>(&self, py: Python<'_>, look: impl FnOnce(&Graph) -> T) -> PyResult<T> {
+        self.with(py, |session| session.with_graph(look))
+    }
+
+    fn take_over_released(&self, inner: &mut Inner) {
+        self.arrays.take_released().into_iter().for_each(|id| inner.release(id));
+    }
+
+    /// Waits for an answer of the parties, while other threads use the session; Ctrl-C ends the wait.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        wait: impl FnOnce(&mut Waiting<'_>) -> Result<T, SessionError> + Send,
+    ) -> PyResult<T> {
+        let mut waiting = Waiting { session: self, signal: None };
+        let result = py.detach(|| wait(&mut waiting));
+        match waiting.signal {
+            Some(signal) => Err(signal),
+            None => result.map_err(|error| raise(py, &error)),
         }
+    }
+}
+
+/// A thread that waits, without Python, for an answer of a session's parties.
+struct Waiting<'s> {
+    session: &'s Session,
+    /// The exception of a signal handler, which ends the wait.
+    signal: Option<PyErr>,
+}
+
+impl Access<Inner> for Waiting<'_> {
+    fn with<T>(&mut self, with: impl FnOnce(&mut Inner) -> T) -> Result<T, SessionError> {
+        if self.session.is_forked() {
+            return Err(SessionError::Forked);
+        }
+        Ok(with(&mut self.session.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.signal = Python::attach(|py| py.check_signals()).err();
+        self.signal.is_none()
     }
 }
 
@@ -165,30 +212,28 @@ impl Session {
     }
 
     #[getter]
-    fn me(&self) -> PyResult<Option<usize>> {
-        Ok(self.lock()?.me())
+    fn me(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        self.with(py, |session| Ok(session.me()))
     }
 
     #[getter]
-    fn parties(&self) -> PyResult<usize> {
-        Ok(self.lock()?.parties())
+    fn parties(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |session| Ok(session.parties()))
     }
 
     #[getter]
     fn whole_bits(&self, py: Python<'_>) -> PyResult<u32> {
-        let whole = self.lock()?.with_graph(|graph| graph.rules().rings.whole().bits());
-        whole.map_err(|error| raise(py, &error))
+        self.with_graph(py, |graph| graph.rules().rings.whole().bits())
     }
 
     #[getter]
-    fn protocol(&self) -> PyResult<&'static str> {
-        Ok(self.lock()?.protocol().name())
+    fn protocol(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |session| Ok(session.protocol().name()))
     }
 
     #[getter]
-    fn security(&self) -> PyResult<String> {
-        let inner = self.lock()?;
-        Ok(inner.security())
+    fn security(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |session| Ok(session.security()))
     }
 
     /// Returns whether this is a copy in a fork of the process that opened the session.
@@ -207,37 +252,34 @@ impl Session {
         progress: Option<Bound<'py, PyAny>>,
         units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
-        let mut inner = self.lock()?;
-        self.take_over_released(&mut inner);
         let targets = nodes(targets);
-        let session: &mut Inner = &mut inner;
-        let warnings = py.detach(|| session.check(&targets)).map_err(|error| raise(py, &error))?;
-        warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        let started = if units { inner.run_in_units(&targets) } else { inner.run(&targets) };
-        let mut running = started.map_err(|error| raise(py, &error))?;
+        let _turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
+        self.with(py, |session| Ok(self.take_over_released(session)))?;
+        let checked = self.wait(py, |access| check(access, &targets))?;
+        checked.warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        let mut request = self.with(py, |session| session.submit(&targets, units))?.after(checked);
         let mut interrupt: Option<PyErr> = None;
-        while !py.detach(|| running.wait(TICK)) {
+        while !py.detach(|| request.wait(TICK)) {
             if interrupt.is_none() {
-                let shown = match (&progress, running.progress()) {
+                let shown = match (&progress, request.progress()) {
                     (Some(show), Some((phase, share))) => {
-                        show.call1((phase.to_string(), share, running.predicted_bytes())).map(|_| ())
+                        show.call1((phase.to_string(), share, request.predicted_bytes())).map(|_| ())
                     }
                     _ => Ok(()),
                 };
                 // Ctrl-C may arrive while Python shows the progress; the parties must stop then, too.
                 if let Err(signal) = shown.and_then(|()| py.check_signals()) {
-                    running.interrupt();
+                    request.interrupt();
                     interrupt = Some(signal);
                 }
             }
         }
-        let values = running.finish();
+        let values = self.with(py, |session| session.finish(request));
         if let Some(interrupt) = interrupt {
             return Err(interrupt);
         }
-        let values = values.map_err(|error| raise(py, &error))?;
         let shown = |value: &Revealed| value.as_ref().map(|data| to_bytes(py, data)).transpose();
-        values.iter().map(shown).collect()
+        values?.iter().map(shown).collect()
     }
 
     /// Returns the plan of a run of `targets` as a dictionary: its reveals and costs. The nodes `assumed` are taken as
@@ -253,42 +295,42 @@ impl Session {
     ) -> PyResult<Bound<'py, PyDict>> {
         let network: Option<Network> =
             network.map(str::parse).transpose().map_err(|e: quorate_graph::NetworkError| raise(py, &e.into()))?;
-        let mut inner = self.lock()?;
-        let inner: &mut Inner = &mut inner;
-        self.take_over_released(inner);
         let targets = nodes(targets);
         let before = before.map(str::parse).transpose().map_err(|e: HashError| PyValueError::new_err(e.to_string()))?;
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
-        let plan = py.detach(|| inner.plan(&targets, &assumed, before)).map_err(|error| raise(py, &error))?;
-        let setting = network.map_or(inner.setting(), |network| Setting::Apart { network: Some(network) });
+        let (planning, here) = self.with(py, |session| {
+            self.take_over_released(session);
+            Ok((session.ask_plan(&targets, &assumed, before)?, session.setting()))
+        })?;
+        let plan = self.wait(py, |access| planning.wait(access))?;
+        let setting = network.map_or(here, |network| Setting::Apart { network: Some(network) });
         costs::plan(py, &plan, setting)
     }
 
     /// Returns the hash before the first run of a session, in a process that had `sessions_before` sessions before it;
     /// used for plans.
-    fn start_of_session(&self, sessions_before: usize) -> PyResult<String> {
-        Ok(self.lock()?.start_of_session(sessions_before).to_string())
+    fn start_of_session(&self, py: Python<'_>, sessions_before: usize) -> PyResult<String> {
+        self.with(py, |session| Ok(session.start_of_session(sessions_before).to_string()))
     }
 
     /// Returns the costs of all runs so far and their prediction, for the parties of this process.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let inner = self.lock()?;
-        costs::stats(py, inner.stats(), inner.setting())
+        let (stats, setting) = self.with(py, |session| Ok((session.stats().clone(), session.setting())))?;
+        costs::stats(py, &stats, setting)
     }
 
     /// Returns where a node was written: (file, line, description).
     fn source(&self, py: Python<'_>, node: u32) -> PyResult<(String, u32, String)> {
-        let look = |graph: &quorate_graph::Graph| {
+        self.with_graph(py, |graph| {
             let source = &graph.node(NodeId(node)).source;
             (source.file.to_string(), source.line, graph.describe(NodeId(node)))
-        };
-        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+        })
     }
 
-    /// Closes the session. It waits as long as the peers take what was sent to them; Ctrl-C ends the wait.
+    /// Closes the session, after the requests that other threads wait for; with `gave_up`, these are interrupted. It
+    /// waits as long as the peers take what was sent to them; Ctrl-C ends the wait.
     fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<()> {
-        let mut inner = self.lock()?;
-        let mut leaving = inner.leave(gave_up);
+        let mut leaving = self.with(py, |session| Ok(session.leave(gave_up)))?;
         let mut interrupt = Ok(());
         while !py.detach(|| leaving.wait(TICK)) {
             if interrupt.is_ok() {

@@ -6,7 +6,6 @@ use pyo3::types::{PyBytes, PyDict};
 use quorate_graph::{Graph, NodeId, Op, Upper};
 
 use crate::circuit::Circuit;
-use crate::errors::raise;
 use crate::operands::dtype_parts;
 use crate::session::Session;
 
@@ -92,11 +91,8 @@ impl Session {
     fn ancestors<'py>(&self, py: Python<'py>, targets: Vec<u32>, known: Vec<u32>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
         let known: std::collections::BTreeSet<u32> = known.into_iter().collect();
-        let inner = self.lock()?;
-        let look = |graph: &Graph| {
-            let needed = graph.needed(&targets, &|id| known.contains(&id.0));
-            needed.into_iter().map(|id| step(py, graph, id)).collect::<PyResult<Vec<_>>>()
-        };
-        inner.with_graph(look).map_err(|error| raise(py, &error))?
+        let graph = self.with(py, |session| Ok(session.graph()))?;
+        let needed = graph.needed(&targets, &|id| known.contains(&id.0));
+        needed.into_iter().map(|id| step(py, &graph, id)).collect()
     }
 }

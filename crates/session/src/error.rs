@@ -86,6 +86,12 @@ pub enum SessionError {
     /// The system cannot start another thread.
     #[error("{0}")]
     Threads(quorate_ring::RingError),
+    /// A call that changes the program of a deployment, or asks for values, while another request is under way.
+    #[error(
+        "a request of this session is under way, and requests of several threads may come in another order at another \
+         party: wait for it, or open one session per thread, each with a name of its own (session=)"
+    )]
+    Busy,
     /// A call on a session that is closed.
     #[error("this session is closed; open a new one")]
     Closed,

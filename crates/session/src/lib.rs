@@ -39,6 +39,6 @@ pub use quorate_planner::Chosen;
 pub use quorate_protocols::Protocol;
 pub use reveals::Told;
 pub use run::operations::truncation::Truncations;
-pub use session::{Leaving, LocalOptions, Revealed, Running, Session};
+pub use session::{Access, Checked, Leaving, LocalOptions, Planning, Request, Revealed, Running, Session, check};
 pub use work::data::{Data, Plain};
 pub use work::effort::StepCost;

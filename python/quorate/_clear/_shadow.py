@@ -7,6 +7,7 @@ Integers of any size are exact here: a result that wraps in the ring differs fro
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Shadow:
 
     def __init__(self, session: Session, rounds_either_way: bool) -> None:
         self._session = session
+        self._lock = threading.RLock()  # one run after the other: each compares with what those before it opened
         self._either_way = rounds_either_way
         self._given: dict[int, np.ndarray] = {}
         self._dtypes: dict[int, Dtype] = {}
@@ -55,6 +57,10 @@ class Shadow:
         Raises:
             ShadowError: a result differs from numpy's; it reports the first operation that does.
         """
+        with self._lock:
+            return self._run(targets, progress, units)
+
+    def _run(self, targets: list[tuple[int, int | None]], progress: Any, units: bool) -> list[np.ndarray]:
         native = self._session._native
         wanted = [node for node, _ in targets]
         steps = [Step.of(raw) for raw in native.ancestors(wanted, [*self._known, *self._shuffles])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -13,17 +14,20 @@ class ObjectCache:
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]] = {}
+        self._lock = threading.RLock()  # entries may be dropped while one is added, by the same thread
 
     def of(self, thing: Any, party: int) -> dict[str, Any]:
         """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""
         key, found = (id(thing), party), self._found
-        if key not in found:
-            found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), {}
-        return found[key][1]
+        with self._lock:
+            if key not in found:
+                found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), {}
+            return found[key][1]
 
     def clear(self) -> None:
         """Drops all entries."""
-        self._found.clear()
+        with self._lock:
+            self._found.clear()
 
     def __len__(self) -> int:
         return len(self._found)

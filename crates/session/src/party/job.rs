@@ -1,29 +1,21 @@
-//! The commands that a session sends to its parties, and their replies.
+//! What a session asks of its parties, and their replies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
-use quorate_graph::{Graph, NodeId};
-use quorate_planner::{Book, Reveal};
+use quorate_graph::NodeId;
+use quorate_planner::Reveal;
 
 use crate::error::SessionError;
+use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
-use crate::party::store::Arrays;
-use crate::plan::Plan;
 use crate::work::data::{Data, OwnInput};
-
-/// The program as built so far.
-#[derive(Default)]
-pub(crate) struct Program {
-    pub graph: Graph,
-    pub arrays: Arrays,
-}
 
 /// A request to run what some reveals need.
 pub(crate) struct Job {
-    /// The job's number in this session; replies carry it.
-    pub number: u64,
+    /// The program when the run was asked for.
+    pub program: Program,
     pub reveals: Vec<Reveal>,
     /// Whether fixed point is revealed in ring units.
     pub units: bool,
@@ -31,26 +23,8 @@ pub(crate) struct Job {
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     /// Arrays that this party released since the last run.
     pub dropped: Vec<NodeId>,
-}
-
-pub(crate) enum Command {
-    Run(Job),
-    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
-    Plan {
-        reveals: Vec<Reveal>,
-        assumed: BTreeSet<NodeId>,
-        /// Arrays that this party released since the last run.
-        dropped: Vec<NodeId>,
-        reply: Sender<std::result::Result<Plan, SessionError>>,
-    },
-    /// The steps that a run of these nodes would take.
-    Needed {
-        targets: Vec<NodeId>,
-        reply: Sender<Vec<NodeId>>,
-    },
-    Leave {
-        gave_up: bool,
-    },
+    pub progress: Arc<Progress>,
+    pub reply: Sender<Reply>,
 }
 
 /// A finished run at one party.
@@ -63,17 +37,6 @@ pub(crate) struct Outcome {
 
 /// The result of a job at one party.
 pub(crate) struct Reply {
-    pub job: u64,
     pub party: usize,
     pub result: std::result::Result<Outcome, SessionError>,
-}
-
-/// A worker's ends of the channels and locks that it shares with its session.
-pub(crate) struct Desk {
-    pub program: Arc<RwLock<Program>>,
-    pub progress: Arc<Progress>,
-    pub book: Arc<Mutex<Book>>,
-    pub commands: Receiver<Command>,
-    pub ready: Sender<std::result::Result<usize, SessionError>>,
-    pub replies: Sender<Reply>,
 }

@@ -4,6 +4,8 @@ mod agreement;
 pub(crate) mod job;
 mod mixing;
 mod planning;
+pub(crate) mod program;
+pub(crate) mod queue;
 pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod store;

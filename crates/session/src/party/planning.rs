@@ -7,6 +7,7 @@ use quorate_graph::NodeId;
 use quorate_planner::{Reveal, Rivals, Work};
 
 use super::mixing::{in_pieces, mix, work};
+use super::program::Program;
 use super::worker::Worker;
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
@@ -20,39 +21,45 @@ use crate::run::operations::truncation::Truncations;
 impl<B: Family> Worker<B> {
     /// Returns the limits of a run that would begin now, as far as this party knows them.
     fn allowed(&self) -> Allowed {
-        let here = free::share_of_process(self.sharing);
-        let mut free = if self.sharing > 1 { vec![here; self.free.len()] } else { self.free.clone() };
+        let here = free::share_of_process(self.state.sharing);
+        let mut free = if self.state.sharing > 1 { vec![here; self.state.free.len()] } else { self.state.free.clone() };
         free[self.party.me()] = here;
-        Allowed { named: self.options.max_memory, free, sharing: self.sharing }
+        Allowed { named: self.state.options.max_memory, free, sharing: self.state.sharing }
     }
 
     /// Predicts what the reveals would cost every party.
     pub(super) fn plan(
         &self,
+        program: &Program,
         reveals: &[Reveal],
         assumed: &BTreeSet<NodeId>,
         dropped: &[NodeId],
     ) -> std::result::Result<Plan, SessionError> {
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
-        let done = |id| self.store.has(id) || assumed.contains(&id);
+        let done = |id| self.state.store.has(id) || assumed.contains(&id);
         let mut work = work(graph, reveals, &done);
         let parties = self.party.parties();
-        let (mut limit, mut windows) = (Limit::named(self.options.max_memory), self.options.windows());
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Named)?;
-        let truncations = Truncations::of(&self.backend, graph, &work.nodes);
+        let (mut limit, mut windows) = (Limit::named(self.state.options.max_memory), self.state.options.windows());
+        let decided = mix::<B>(
+            &mut work,
+            &self.state.store,
+            (limit, &self.state.options),
+            self.state.prices.as_ref(),
+            Rivals::Named,
+        )?;
+        let truncations = Truncations::of(&self.state.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
         let allowed = self.allowed();
         let assumed = assumed.iter().copied().filter(|&id| graph.get(id).is_ok());
-        let held: BTreeSet<NodeId> = self.store.held().chain(assumed).collect();
+        let held: BTreeSet<NodeId> = self.state.store.held().chain(assumed).collect();
         let running = held.iter().chain(&work.nodes).copied().collect();
-        let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
+        let after = self.state.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
             let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
                 let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures: true };
-                dry_run::<B>(&asked, (parties, party), &self.options)
+                dry_run::<B>(&asked, (parties, party), &self.state.options)
             };
             let mut dry = run_dry(&work, limit, windows)?;
             if windows > 1 && party == 0 && allowed.less_for(&dry.need).is_some() {
@@ -61,7 +68,7 @@ impl<B: Family> Worker<B> {
             }
             if let Some(less) = allowed.less_for(&dry.need).filter(|_| party == 0) {
                 (limit, plan.chosen) = (less, BTreeMap::new());
-                in_pieces(&mut work, &self.store);
+                in_pieces(&mut work, &self.state.store);
                 dry = run_dry(&work, limit, windows)?;
             }
             let lines = by_line(graph, &dry.steps);

@@ -2,6 +2,7 @@
 //! leave.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,14 +14,22 @@ use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
 use quorate_ring::threads;
 
-use super::job::{Command, Desk, Reply};
-use super::worker::Worker;
+use super::job::Reply;
+use super::queue::Command;
+use super::worker::{State, Worker};
 use crate::error::SessionError;
 use crate::options::{Options, default_threads};
 use crate::party::store::Store;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::Remembered;
 use crate::plan::{Pricing, Setting};
+
+/// A worker's ends of the channels that it shares with its session.
+pub(crate) struct Desk {
+    pub book: Arc<Mutex<Book>>,
+    pub commands: Receiver<Command>,
+    pub ready: Sender<std::result::Result<usize, SessionError>>,
+}
 
 /// The input of a party's thread.
 pub(crate) struct Serve {
@@ -46,7 +55,7 @@ impl Visit for Serve {
 fn serve<B: Family>(serve: Serve) {
     let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
     party.set_patience(patience);
-    let Desk { program, progress, book, commands, ready, replies } = desk;
+    let Desk { book, commands, ready } = desk;
     let me = party.me();
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
@@ -65,11 +74,11 @@ fn serve<B: Family>(serve: Serve) {
     let free = vec![u64::MAX; party.parties()];
     let remembered = Remembered::default();
     let mut worker =
-        Worker { party, backend, options, store, program, progress, prices, remembered, setting, sharing, free };
+        Worker { party, state: State { backend, options, store, prices, remembered, setting, sharing, free } };
     while let Ok(command) = commands.recv() {
         match command {
-            Command::Run(job) => {
-                let number = job.number;
+            Command::Run(job, part) => {
+                let reply = job.reply.clone();
                 let result = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.run(job))));
                 let lost = !matches!(result, Ok(Ok(_)));
                 let result = result.map_or_else(
@@ -77,29 +86,30 @@ fn serve<B: Family>(serve: Serve) {
                     |run| run.unwrap_or_else(|short| Err(short.into())),
                 );
                 if result.is_err() {
-                    worker.backend.cut_off();
-                    worker.backend.wipe();
+                    worker.state.backend.cut_off();
+                    worker.state.backend.wipe();
                 }
-                worker.backend.forget();
+                worker.state.backend.forget();
                 if worker.party.is_over() {
                     // The session is over: no run can ask for these values.
-                    worker.store = Store::new(worker.party.parties());
+                    worker.state.store = Store::new(worker.party.parties());
                 }
-                if replies.send(Reply { job: number, party: me, result }).is_err() || lost {
+                let _ = reply.send(Reply { party: me, result }); // nobody may wait for it
+                if lost {
                     return;
                 }
+                drop(part);
             }
-            Command::Plan { reveals, assumed, dropped, reply } => {
-                let plan = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&reveals, &assumed, &dropped))));
+            Command::Plan { program, reveals, assumed, dropped, reply } => {
+                let plan =
+                    catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&program, &reveals, &assumed, &dropped))));
                 let _ = reply.send(plan.map_or_else(
                     |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
                     |plan| plan.unwrap_or_else(|short| Err(short.into())),
                 ));
             }
-            Command::Needed { targets, reply } => {
-                let needed =
-                    worker.program.read().map(|program| program.graph.needed(&targets, &|id| worker.store.has(id)));
-                let _ = reply.send(needed.unwrap_or_default());
+            Command::Needed { graph, targets, reply } => {
+                let _ = reply.send(graph.needed(&targets, &|id| worker.state.store.has(id)));
             }
             Command::Leave { gave_up } => {
                 worker.party.leave(gave_up);

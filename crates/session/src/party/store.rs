@@ -77,7 +77,7 @@ type Range = (NodeId, NodeId);
 
 /// The nodes that users hold or held as arrays, in the order in which they were built. Those that all parties of this
 /// process have taken over are forgotten.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Arrays {
     first: usize,
     ids: Vec<NodeId>,
@@ -96,19 +96,25 @@ impl Arrays {
     }
 
     /// Returns the number of all arrays so far, the forgotten ones included.
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.first + self.ids.len()
     }
 
     /// Returns all arrays but the first `seen`.
-    fn since(&self, seen: usize) -> &[NodeId] {
+    pub fn since(&self, seen: usize) -> &[NodeId] {
         &self.ids[seen.saturating_sub(self.first).min(self.ids.len())..]
     }
 
-    /// Forgets the arrays, once all parties of this process have taken them over.
-    pub fn forget(&mut self) {
-        self.first += self.ids.len();
-        self.ids.clear();
+    /// Returns whether arrays from the `len`-th on are forgotten.
+    pub fn has_forgotten(&self, len: usize) -> bool {
+        len < self.first
+    }
+
+    /// Forgets the arrays before the `len`-th, which all parties of this process have taken over.
+    pub fn forget(&mut self, len: usize) {
+        let gone = len.saturating_sub(self.first).min(self.ids.len());
+        self.ids.drain(..gone);
+        self.first += gone;
     }
 }
 

@@ -1,15 +1,14 @@
 //! The worker of one party: it owns the party's connections, shares and correlations, and runs jobs.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
 
 use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
 use quorate_gadgets::Family;
 use quorate_graph::{Graph, NodeId};
-use quorate_planner::{Reveal, Rivals};
+use quorate_planner::{Reveal, Rivals, Work};
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
-use super::job::{Job, Outcome, Program};
+use super::job::{Job, Outcome};
 use super::mixing::{in_pieces, mix, work};
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
@@ -18,7 +17,7 @@ use crate::memory::limit::Limit;
 use crate::memory::sizes::held_bytes;
 use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
-use crate::party::store::Store;
+use crate::party::store::{Kept, Store};
 use crate::plan::dry_run::{Asked, DryRun, dry_run};
 use crate::plan::lines::by_line;
 use crate::plan::prices::DryRuns;
@@ -33,11 +32,14 @@ use crate::work::effort::Taken;
 
 pub(crate) struct Worker<B: Family> {
     pub(super) party: Party,
+    pub(super) state: State<B>,
+}
+
+/// The state of a party apart from its links.
+pub(crate) struct State<B: Family> {
     pub(super) backend: B,
     pub(super) options: Options,
     pub(super) store: Store<B>,
-    pub(super) program: Arc<RwLock<Program>>,
-    pub(super) progress: Arc<Progress>,
     /// The prices of steps where the parties run, as the parties agreed; only where a protocol has several sharings.
     pub(super) prices: Option<DryRuns<B>>,
     /// The dry runs of earlier requests.
@@ -50,69 +52,104 @@ pub(crate) struct Worker<B: Family> {
     pub(super) free: Vec<u64>,
 }
 
+/// The plan of a run at this party, from a dry run.
+struct Planned<'g, B: Family> {
+    work: Work<'g>,
+    /// What is kept after the run.
+    after: Kept,
+    dry: DryRun<B::Kind>,
+    allowed: Allowed,
+    limit: Limit,
+    own_seconds: f64,
+}
+
 impl<B: Family> Worker<B> {
     pub(super) fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
-        let program = self.program.clone();
-        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
-        let graph = &program.graph;
-        let (me, parties) = (self.party.me(), self.party.parties());
-        let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
-        let wire_before = self.party.wire_bytes();
-        let note = free::with_share(free::share_of_process(self.sharing), self.store.note());
+        let Worker { party, state } = self;
+        let graph = &*job.program.graph;
+        let (me, parties) = (party.me(), party.parties());
+        let arrays = state.store.take_over(&job.program.arrays, job.inputs, job.dropped);
+        let wire_before = party.wire_bytes();
+        let note = free::with_share(free::share_of_process(state.sharing), state.store.note());
         let greeting = greeting(graph, &job.reveals, &arrays, note);
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job.reveals);
-        let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
+        let mut run = party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for other parties to begin is no part of the run
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
-        self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
-        let mut work = work(graph, &job.reveals, &|id| self.store.values.contains_key(&id));
+        state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
+        // From here on an error is reported to the peers, which would otherwise wait for this party.
+        let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
+        if let Err(refusal) = planned.allowed.check(graph, &planned.dry.need, planned.limit) {
+            // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
+            if state.prices.is_none() {
+                run.finish();
+            }
+            return Err(refusal);
+        }
+        if state.prices.is_some() {
+            run.compare(plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations))?;
+        }
+        state.carry_out(run, planned, (&job.progress, job.units), (started, wire_before))
+    }
+}
+
+impl<B: Family> State<B> {
+    /// Plans a run of these reveals, as all parties do.
+    fn plan_run<'g>(
+        &mut self,
+        graph: &'g Graph,
+        reveals: &[Reveal],
+        party: (usize, usize),
+        free: Vec<u64>,
+    ) -> std::result::Result<Planned<'g, B>, SessionError> {
+        let mut work = work(graph, reveals, &|id| self.store.values.contains_key(&id));
         let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Ignored)?;
         let after = self.store.kept(graph, &work.nodes);
-        // From here on an error is reported to the peers, which would otherwise wait for this party.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
         let windows = self.options.windows();
         let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
         let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
-        let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
+        let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if windows > 1 && allowed.less_for(&dry.need).is_some() {
             // More chunks under way are not worth a limit on memory.
             let asked = Asked { windows: 1, ..asked };
             let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
-            dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
+            dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.options))?;
         }
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
             let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
-            dry = dry_run::<B>(&asked, (parties, me), &self.options)?;
+            dry = dry_run::<B>(&asked, party, &self.options)?;
         }
         self.free = free;
-        let need = dry.need;
-        if let Err(refusal) = allowed.check(graph, &need, limit) {
-            // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
-            if self.prices.is_none() {
-                run.finish();
-            }
-            return Err(refusal);
-        }
+        Ok(Planned { work, after, dry, allowed, limit, own_seconds: decided.own_seconds })
+    }
+
+    /// Carries out a run that is planned and begun; `units`: fixed point is revealed in units of its ring.
+    fn carry_out(
+        &mut self,
+        mut run: Run<'_>,
+        planned: Planned<'_, B>,
+        (progress, units): (&Progress, bool),
+        (started, wire_before): (Watch, u64),
+    ) -> std::result::Result<Outcome, SessionError> {
+        let Planned { work, after, dry, allowed, limit, own_seconds } = planned;
+        let (graph, number, need) = (work.graph, run.agreement().run, dry.need);
+        let keep_node = |id: NodeId| after.values.contains(&id);
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
         let foreseen = dry.offline.traffic.bytes() + dry.online.traffic.bytes();
-        let own_seconds = decided.own_seconds;
         let predicted = Predicted::of(&dry, &work, by_line(graph, &dry.steps), own_seconds);
         let DryRun { demand, correlations, steps, schedule, garbles_ahead, .. } = dry;
-        if self.prices.is_some() {
-            run.compare(plan_hash(&work, garbles_ahead, &correlations))?;
-        }
-
         run.predict(seconds_of(&predicted, self.setting));
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
-        self.progress.enter(Phase::Offline, foreseen);
+        progress.enter(Phase::Offline, foreseen);
         self.backend.forget();
         self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
@@ -137,20 +174,15 @@ impl<B: Family> Worker<B> {
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
-        self.progress.enter(Phase::Online, foreseen);
-        let how = (room, &schedule);
-        let mut executor = Executor::new(
-            &self.backend,
-            &work,
-            Around { known: &self.store.values, inputs: &self.store.inputs, keep: &keep_node },
-            how,
-        );
+        progress.enter(Phase::Online, foreseen);
+        let around = Around { known: &self.store.values, inputs: &self.store.inputs, keep: &keep_node };
+        let mut executor = Executor::new(&self.backend, &work, around, (room, &schedule));
         executor.ahead = made;
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
         let (mut done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let online_jobs = run.take_job_seconds();
         done.steps.add_jobs(&online_jobs.by_step);
-        let revealed = decoded(graph, &work.reveals, done.opened, job.units);
+        let revealed = decoded(graph, &work.reveals, done.opened, units);
         // From here on this party can finish the run, and confirms this. It keeps what was computed until the next
         // handshake decides whether the run counts.
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());

@@ -1,11 +1,11 @@
 //! The end of a session.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use quorate_net::Interrupt;
-
 use super::Session;
-use crate::party::job::Command;
+use crate::party::queue::Queue;
 
 /// The time that a party that gave up may take to leave before the process goes on.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,16 +24,19 @@ impl Session {
 
     /// Starts to end the session. A party that is done stays as long as its links take bytes that it sent before,
     /// however slow they are: the process must not end earlier. A party that gave up stays for a few seconds at most.
-    pub fn leave(&mut self, gave_up: bool) -> Leaving<'_> {
+    ///
+    /// Requests that were submitted before end first; a session that gave up interrupts them.
+    pub fn leave(&mut self, gave_up: bool) -> Leaving {
         if !std::mem::replace(&mut self.closed, true) {
-            for seat in &mut self.seats {
-                seat.inputs.clear();
-                // An interrupt that came too late for the last run does not hurry this.
-                seat.interrupt.as_ref().map(Interrupt::take);
-                let _ = seat.commands.send(Command::Leave { gave_up });
+            self.seats.iter_mut().for_each(|seat| seat.inputs.clear());
+            if gave_up {
+                self.queue.interrupt_all();
             }
+            self.queue.leave(gave_up);
         }
-        Leaving { session: self, deadline: gave_up.then(|| Instant::now() + GIVE_UP_TIMEOUT) }
+        let threads = self.seats.iter().map(|seat| seat.thread.clone()).collect();
+        let deadline = gave_up.then(|| Instant::now() + GIVE_UP_TIMEOUT);
+        Leaving { threads, queue: self.queue.clone(), deadline }
     }
 }
 
@@ -41,7 +44,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         if self.is_forked() {
             // Threads, flags and links belong to the other process.
-            std::mem::forget(std::mem::take(&mut self.seats));
+            std::mem::forget((std::mem::take(&mut self.seats), self.queue.clone()));
             return;
         }
         self.close(true);
@@ -49,17 +52,19 @@ impl Drop for Session {
 }
 
 /// Parties of this process that are leaving. Dropping it stops waiting for them.
-pub struct Leaving<'s> {
-    session: &'s mut Session,
+pub struct Leaving {
+    threads: Vec<Arc<Mutex<Option<JoinHandle<()>>>>>,
+    queue: Arc<Queue>,
     deadline: Option<Instant>,
 }
 
-impl Leaving<'_> {
+impl Leaving {
     /// Waits up to `patience`; true once all are gone, or have used up their time.
     pub fn wait(&mut self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        for seat in &mut self.session.seats {
-            while seat.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        for thread in &self.threads {
+            let lock = || thread.lock().unwrap_or_else(PoisonError::into_inner);
+            while lock().as_ref().is_some_and(|thread| !thread.is_finished()) {
                 let now = Instant::now();
                 if self.deadline.is_some_and(|deadline| now >= deadline) {
                     return true;
@@ -69,16 +74,15 @@ impl Leaving<'_> {
                 }
                 std::thread::sleep(LEAVE_STEP);
             }
-            if let Some(thread) = seat.thread.take() {
-                let _ = thread.join();
-            }
+            let ended = lock().take();
+            let _ = ended.map(JoinHandle::join);
         }
         true
     }
 
-    /// Stops waiting for slow links: what they do not take at once is lost to the peers.
+    /// Stops waiting for slow links: what they do not take at once is lost to the peers. Requests are interrupted.
     pub fn interrupt(&mut self) {
-        self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
+        self.queue.hurry();
         let hurry = Instant::now() + HURRY_TIMEOUT;
         self.deadline = Some(self.deadline.map_or(hurry, |deadline| deadline.min(hurry)));
     }

@@ -1,12 +1,17 @@
 //! A session: the program being built, and a thread for each party in this process.
 
+mod access;
 #[cfg(test)]
 mod bounds;
+mod check;
 #[cfg(test)]
 mod held_links_tests;
 mod leaving;
-mod peek;
+mod plans;
 mod range_checks;
+mod request;
+#[cfg(test)]
+mod requests_tests;
 mod running;
 #[cfg(test)]
 mod shown_values_tests;
@@ -14,46 +19,46 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, RwLock};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Hash, Network, NodeId, Source};
-use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
 
+pub use access::Access;
+pub use check::check;
 pub use leaving::Leaving;
+pub use plans::Planning;
+pub use range_checks::Checked;
+pub use request::Request;
 pub use running::Running;
 pub use start::LocalOptions;
 
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
-use crate::party::job::{Command, Program, Reply};
-use crate::party::stats::{Progress, Stats};
-use crate::plan::{Plan, Setting};
-use crate::reveals::Told;
+use crate::party::program::Program;
+use crate::party::queue::{Command, Queue};
+use crate::party::stats::Stats;
+use crate::plan::Setting;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, encode_input};
-use quorate_planner::Reveal;
 use quorate_protocols::{Protocol, Visit};
 
 struct Seat {
     party: usize,
     commands: Sender<Command>,
-    interrupt: Option<Interrupt>,
-    progress: Arc<Progress>,
     sent: Arc<AtomicU64>,
     /// This party's inputs since the last run.
     inputs: BTreeMap<NodeId, Arc<OwnInput>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
-/// Parties and their program. All methods are for one thread; [`Running`] may be watched from another.
+/// Parties and their program. While a [`Request`] is under way, a local session may build on and take more requests.
 pub struct Session {
     protocol: Protocol,
     parties: usize,
@@ -62,9 +67,9 @@ pub struct Session {
     network: Option<Network>,
     /// The values of the protocol's own options.
     choices: Choices,
-    program: Arc<RwLock<Program>>,
+    program: Program,
     seats: Vec<Seat>,
-    replies: Receiver<Reply>,
+    queue: Arc<Queue>,
     dropped: Vec<NodeId>,
     /// The number of runs so far.
     jobs: u64,
@@ -72,12 +77,12 @@ pub struct Session {
     look: Option<Look>,
     /// Digits that inputs of this process lost when they were encoded; kept until the user is warned.
     lost: Vec<BuildError>,
-    /// Whether the current run opens values for a check and not for the user.
-    peeking: bool,
+    /// Each request that has not ended has a reference to it.
+    in_flight: Arc<()>,
     stats: Stats,
     /// The runs so far, and those that are approved.
     approval: Approval,
-    audit: Option<Audit>,
+    audit: Option<Arc<Mutex<Audit>>>,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
     process: u32,
@@ -119,6 +124,15 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
+    /// Checks that the program may change. In a deployment it may not while a request is under way: threads might
+    /// change it, or ask for values, in another order at each party.
+    ///
+    /// # Errors
+    /// [`SessionError::Busy`].
+    fn check_alone(&self) -> Result<(), SessionError> {
+        if self.me.is_some() && Arc::strong_count(&self.in_flight) > 1 { Err(SessionError::Busy) } else { Ok(()) }
+    }
+
     /// Returns whether this is a copy in a fork of the process that opened the session.
     pub fn is_forked(&self) -> bool {
         self.process != std::process::id()
@@ -127,6 +141,11 @@ impl Session {
     /// Returns a description of the parties that may cheat.
     pub fn security(&self) -> String {
         self.protocol.visit(Security(self.parties, &self.choices))
+    }
+
+    /// Returns whether values are checked before the parties compute on them.
+    pub fn checks_values(&self) -> bool {
+        self.look.is_some()
     }
 
     /// Returns this party's number in a deployment; `None` in a local session.
@@ -149,11 +168,12 @@ impl Session {
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> Result<NodeId, SessionError> {
         self.check_open()?;
-        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
-        let before = program.graph.len();
-        let id = guarded(|| build(program.graph.at(source.clone())))??;
-        let id = program.graph.own(id, before, source)?;
-        program.arrays.push(id);
+        self.check_alone()?;
+        let graph = self.program.graph();
+        let before = graph.len();
+        let id = guarded(|| build(graph.at(source.clone())))??;
+        let id = graph.own(id, before, source)?;
+        self.program.arrays().push(id);
         if let Some(look) = &mut self.look {
             look.hold(id);
         }
@@ -163,16 +183,24 @@ impl Session {
     /// Returns the warnings of range analysis since the last call: results that may leave their dtype, given the stated
     /// bounds.
     pub fn take_warnings(&mut self) -> Vec<BuildError> {
-        let Ok(mut program) = self.program.write() else { return Vec::new() };
-        let fresh = program.graph.take_warnings();
-        let at = |node: NodeId| program.graph.node(node).source.clone();
+        if self.program.graph.warnings().is_empty() {
+            return std::mem::take(&mut self.lost);
+        }
+        let graph = self.program.graph();
+        let fresh = graph.take_warnings();
+        let at = |node: NodeId| graph.node(node).source.clone();
         let fresh = fresh.into_iter().map(|w| BuildError::new(w.fault, at(w.node)));
         fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 
+    /// Returns the program so far; it stays as it is while the session builds on.
+    pub fn graph(&self) -> Arc<Graph> {
+        self.program.graph.clone()
+    }
+
     /// Calls `look` with the program.
     pub fn with_graph<T>(&self, look: impl FnOnce(&Graph) -> T) -> Result<T, SessionError> {
-        Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
+        Ok(look(&self.program.graph))
     }
 
     /// Sets whether the code that builds nodes from here on states the errors of their results
@@ -181,7 +209,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::WorkerGone`].
     pub fn set_errors_are_stated(&mut self, are_stated: bool) -> Result<(), SessionError> {
-        self.program.write().map_err(|_| SessionError::WorkerGone)?.graph.set_errors_are_stated(are_stated);
+        self.program.graph().set_errors_are_stated(are_stated);
         Ok(())
     }
 
@@ -191,7 +219,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::WorkerGone`].
     pub fn trust(&mut self, input: NodeId) -> Result<(), SessionError> {
-        self.program.write().map_err(|_| SessionError::WorkerGone)?.graph.trust(input);
+        self.program.graph().trust(input);
         Ok(())
     }
 
@@ -202,8 +230,7 @@ impl Session {
     /// Those of [`encode_input`](crate::work::data).
     pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
-        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
-        let encoded = guarded(|| encode_input(&program.graph, id, data)).map_err(SessionError::from);
+        let encoded = guarded(|| encode_input(&self.program.graph, id, data)).map_err(SessionError::from);
         match encoded.and_then(|encoded| Ok(encoded?)) {
             Ok(Encoded { plain, range, lost }) => {
                 let own = Arc::new(OwnInput(plain));
@@ -215,8 +242,8 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                program.arrays.take_back(id);
-                program.graph.take_back(id);
+                self.program.arrays().take_back(id);
+                self.program.graph().take_back(id);
                 Err(error)
             }
         }
@@ -230,60 +257,9 @@ impl Session {
         }
     }
 
-    /// Checks that every value on which the reveals depend fits its dtype, in a local session with this check enabled.
-    /// It does not run the reveals. Returns warnings of results that differ from numpy's.
-    ///
-    /// # Errors
-    /// The first result that leaves its dtype, as a [`BuildError`] of category range, at its line.
-    pub fn check(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<BuildError>, SessionError> {
-        let Some(mut look) = self.look.take() else { return Ok(vec![]) };
-        let warnings = catch_unwind(AssertUnwindSafe(|| look.check(self, reveals)));
-        self.look = Some(look);
-        warnings.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-
-    /// Forgets nodes that no array refers to any more. `needs` is what each party of this process still needs after a
-    /// run that ended well at all of them.
-    fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
-        if self.peeking {
-            return;
-        }
-        let Ok(mut program) = self.program.write() else { return };
-        program.arrays.forget();
-        if needs.len() == self.seats.len() {
-            let roots = needs.iter().flatten().copied().collect();
-            let end = program.graph.len();
-            program.graph.forget(end, &roots);
-        }
-    }
-
     /// Returns the hash of a session without runs, in a process that had `sessions_before` sessions before it.
     pub fn start_of_session(&self, sessions_before: usize) -> Hash {
         self.approval.start(sessions_before)
-    }
-
-    /// Returns the plan of a run with these reveals, from dry runs of all parties. The nodes `assumed` are taken as run
-    /// already, and the last run as the one with hash `before`.
-    ///
-    /// # Errors
-    /// [`SessionError::Closed`].
-    pub fn plan(
-        &mut self,
-        reveals: &[(NodeId, Option<usize>)],
-        assumed: &[NodeId],
-        before: Option<Hash>,
-    ) -> Result<Plan, SessionError> {
-        self.check_open()?;
-        let seat = self.seats.first().ok_or(SessionError::Closed)?;
-        let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
-        let (told, hash) = self.with_graph(|graph| {
-            (Told::all(graph, &reveals, self.parties), self.approval.hash(graph, &reveals, before))
-        })?;
-        let (reply, plan) = channel();
-        let (assumed, dropped) = (assumed.iter().copied().collect(), self.dropped.clone());
-        seat.commands.send(Command::Plan { reveals, assumed, dropped, reply }).map_err(|_| SessionError::WorkerGone)?;
-        let plan = plan.recv().map_err(|_| SessionError::WorkerGone)??;
-        Ok(Plan { told, hash: Some(hash), ..plan })
     }
 
     /// Returns the place where this session's parties run, for predictions.

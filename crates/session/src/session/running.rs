@@ -1,174 +1,188 @@
-//! A run under way.
+//! The start and the end of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use quorate_engine::Error;
-use quorate_graph::{Hash, NodeId};
-use quorate_net::Interrupt;
+use quorate_engine::{Error, Misuse};
+use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
+use super::request::{How, Logged, Request};
 use super::{Revealed, Session};
-use crate::audit::Entry;
 use crate::error::SessionError;
-use crate::party::job::{Command, Job, Reply};
+use crate::party::job::Job;
+use crate::party::stats::Progress;
 use crate::reveals::Told;
 
 impl Session {
-    /// Starts a run that computes and reveals these values. Only one run is possible at a time: `Running` borrows the
-    /// session.
+    /// Starts a run that computes and reveals these values, and borrows the session until it is over.
     ///
     /// # Errors
-    /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
+    /// Those of [`Session::submit`].
     pub fn run(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
-        self.start_run(reveals, false)
+        let request = self.submit(reveals, false)?;
+        Ok(Running { session: self, request: Some(request) })
     }
 
     /// Starts a run like [`Session::run`], with fixed point revealed in units of its ring, so that nothing is rounded.
     ///
     /// # Errors
-    /// Those of [`Session::run`].
+    /// Those of [`Session::submit`].
     pub fn run_in_units(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
-        self.start_run(reveals, true)
+        let request = self.submit(reveals, true)?;
+        Ok(Running { session: self, request: Some(request) })
     }
 
-    pub(super) fn start_run(
-        &mut self,
-        reveals: &[(NodeId, Option<usize>)],
-        units: bool,
-    ) -> Result<Running<'_>, SessionError> {
+    /// Submits a run of the program as it is now, which computes and reveals these values; with `units`, fixed point in
+    /// units of its ring. It begins when the requests before it have ended, and the session may be used meanwhile.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`]; [`SessionError::Busy`] in a deployment where a request is under way; those of the
+    /// approval and of the log.
+    pub fn submit(&mut self, reveals: &[(NodeId, Option<usize>)], units: bool) -> Result<Request, SessionError> {
+        self.submit_as(reveals, How { units, is_peek: false })
+    }
+
+    pub(super) fn submit_as(&mut self, reveals: &[(NodeId, Option<usize>)], how: How) -> Result<Request, SessionError> {
         self.check_open()?;
+        self.check_alone()?;
         let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         for &Reveal { to, .. } in &reveals {
             if let Some(party) = to.filter(|&to| to >= self.parties) {
-                let misuse = quorate_engine::Misuse::NoSuchParty { party, parties: self.parties };
-                return Err(Error::from(misuse).into());
+                return Err(Error::from(Misuse::NoSuchParty { party, parties: self.parties }).into());
             }
         }
-        let logged = self.admit(&reveals)?;
+        let logged = if how.is_peek { None } else { Some(self.admit(&reveals)?) };
+        let (reply, replies) = channel();
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
-        for seat in &mut self.seats {
-            let inputs = std::mem::take(&mut seat.inputs);
-            let job = Job { number: self.jobs, reveals: reveals.clone(), units, inputs, dropped: dropped.clone() };
-            seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
+        let job = |seat: &mut super::Seat| Job {
+            program: self.program.clone(),
+            reveals: reveals.clone(),
+            units: how.units,
+            inputs: std::mem::take(&mut seat.inputs),
+            dropped: dropped.clone(),
+            progress: Progress::default().into(),
+            reply: reply.clone(),
+        };
+        let jobs: Vec<Job> = self.seats.iter_mut().map(job).collect();
+        let (first, seat) = jobs.first().zip(self.seats.first()).ok_or(SessionError::Closed)?;
+        let request = Request {
+            number: self.jobs,
+            replies,
+            queue: self.queue.clone(),
+            waiting: jobs.len(),
+            outcomes: BTreeMap::new(),
+            error: None,
+            progress: first.progress.clone(),
+            sent: seat.sent.clone(),
+            logged,
+            is_peek: how.is_peek,
+            checked: None,
+            length: self.program.length(),
+            _in_flight: self.in_flight.clone(),
+            process: self.process,
+        };
+        self.queue.run(self.jobs, jobs);
+        Ok(request)
+    }
+
+    /// Ends a request: waits for it, and returns the values, in the order of the reveals; in a local session, those of
+    /// all parties.
+    ///
+    /// # Errors
+    /// The error that ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
+    pub fn finish(&mut self, mut request: Request) -> Result<Vec<Revealed>, SessionError> {
+        request.wait_for_all();
+        self.count(&request);
+        let error = request.error.take().map(|error| self.why(error));
+        if let Some(logged) = request.logged.take() {
+            if error.is_none() {
+                self.approval.ran(logged.program);
+            }
+            logged.end(error.as_ref().map(ToString::to_string).as_deref())?;
         }
-        let waiting = self.seats.len();
-        let interrupted = false;
-        let (revealed, needs, took) = Default::default();
-        Ok(Running { session: self, waiting, revealed, needs, took, error: None, interrupted, logged })
+        if let Some(error) = error {
+            return Err(error);
+        }
+        if request.is_peek {
+            return Ok(request.revealed()); // the check still needs what the session would forget
+        }
+        self.stats.runs += 1;
+        if let (Some(look), Some(checked)) = (&mut self.look, request.checked.take()) {
+            look.done(checked);
+        }
+        let needs = request.outcomes.values_mut().filter_map(|outcome| outcome.needs.take());
+        let needs: Vec<BTreeSet<NodeId>> = needs.collect();
+        let needs = if needs.len() == self.seats.len() { &needs[..] } else { &[] };
+        self.program.forget(request.length, needs);
+        Ok(request.revealed())
+    }
+
+    /// Returns the error of a request or an answer as its user sees it: where a party left or was told to stop because
+    /// the session was closed, [`SessionError::Closed`].
+    pub(super) fn why(&self, error: SessionError) -> SessionError {
+        match error {
+            SessionError::WorkerGone | SessionError::Engine(Error::Interrupted) if self.closed => SessionError::Closed,
+            error => error,
+        }
+    }
+
+    /// Counts the costs of a request at the parties where it ended well.
+    fn count(&mut self, request: &Request) {
+        if request.is_peek {
+            return;
+        }
+        let mut took = Vec::new();
+        for (&party, outcome) in &request.outcomes {
+            self.stats.add(party, &outcome.stats);
+            took.push([outcome.stats.offline.seconds, outcome.stats.online.seconds]);
+        }
+        self.stats.took(&took);
     }
 
     /// Admits a run: checks its approval, and logs it, where these are asked for.
     ///
     /// # Errors
     /// [`SessionError::NotApproved`], [`SessionError::Audit`].
-    fn admit(&mut self, reveals: &[Reveal]) -> Result<Option<Logged>, SessionError> {
-        if self.peeking {
-            return Ok(None); // a run of the session's own, whose values are not shown
-        }
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let hash = self.approval.hash(&program.graph, reveals, None);
-        let checked = self.approval.check(hash, &program.graph, reveals);
-        let told = if self.audit.is_some() { Told::all(&program.graph, reveals, self.parties) } else { vec![] };
-        drop(program);
-        let logged = Logged { run: self.jobs + 1, program: hash, told };
+    fn admit(&mut self, reveals: &[Reveal]) -> Result<Logged, SessionError> {
+        let graph = &self.program.graph;
+        let program = self.approval.hash(graph, reveals, None);
+        let checked = self.approval.check(program, graph, reveals);
+        let told = if self.audit.is_some() { Told::all(graph, reveals, self.parties) } else { vec![] };
+        let (run, approved, audit) = (self.jobs + 1, self.approval.is_asked_for(), self.audit.clone());
+        let mut logged = Logged { run, program, approved, told, audit };
         let why = checked.as_ref().err().map(ToString::to_string);
-        self.log(if why.is_none() { "begun" } else { "refused" }, &logged, why.as_deref())?;
-        checked.map(|()| Some(logged))
-    }
-
-    fn log(&mut self, event: &str, logged: &Logged, why: Option<&str>) -> Result<(), SessionError> {
-        let Some(audit) = &mut self.audit else { return Ok(()) };
-        let approved = self.approval.is_asked_for() && event != "refused";
-        let entry = Entry { run: logged.run, program: logged.program, approved, reveals: &logged.told };
-        audit.write(event, &entry, why)
+        let written = logged.write(if why.is_none() { "begun" } else { "refused" }, why.as_deref());
+        if written.is_err() || checked.is_err() {
+            logged.audit = None; // it does not begin
+        }
+        written?;
+        checked.map(|()| logged)
     }
 }
 
-/// The entry of a run in the log.
-struct Logged {
-    run: u64,
-    program: Hash,
-    told: Vec<Told>,
-}
-
-/// A run under way.
+/// A run that borrows its session until it is over. Where it is dropped before, it is stopped.
 pub struct Running<'s> {
     session: &'s mut Session,
-    waiting: usize,
-    revealed: BTreeMap<usize, Vec<Revealed>>,
-    needs: Vec<BTreeSet<NodeId>>,
-    /// Seconds of both phases at each party of this process.
-    took: Vec<[f64; 2]>,
-    error: Option<SessionError>,
-    interrupted: bool,
-    /// The log entry, until the end of the run is logged.
-    logged: Option<Logged>,
+    request: Option<Request>,
 }
 
 impl Running<'_> {
     /// Waits up to `patience`; true once the run is over.
     pub fn wait(&mut self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
-        while self.waiting > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.session.replies.recv_timeout(left) {
-                Ok(reply) if reply.job != self.session.jobs => {}
-                Ok(Reply { party, result, .. }) => {
-                    self.waiting -= 1;
-                    match result {
-                        Ok(outcome) => {
-                            self.session.stats.add(party, &outcome.stats);
-                            self.took.push([outcome.stats.offline.seconds, outcome.stats.online.seconds]);
-                            self.revealed.insert(party, outcome.revealed);
-                            self.needs.extend(outcome.needs);
-                        }
-                        Err(error) => self.error = Some(error.or_more_telling(self.error.take())),
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => return false,
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.waiting = 0;
-                    self.error.get_or_insert(SessionError::WorkerGone);
-                }
-            }
-        }
-        self.session.stats.took(&std::mem::take(&mut self.took));
-        true
+        self.request.as_mut().is_none_or(|request| request.wait(patience))
     }
 
     /// Stops every party of this process; they tell the other parties.
     pub fn interrupt(&mut self) {
-        self.interrupted = true;
-        self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
+        self.request.iter_mut().for_each(Request::interrupt);
     }
 
     /// Returns the phase, and the fraction of the run's bytes sent so far, at the first party of this process.
     pub fn progress(&self) -> Option<(quorate_engine::Phase, f64)> {
-        let seat = self.session.seats.first()?;
-        let (phase, expected) = seat.progress.read()?;
-        let sent = seat.sent.load(Ordering::Relaxed) as f64;
-        Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
-    }
-
-    /// Returns the payload bytes that the first party of this process is predicted to send; `None` before they are
-    /// known.
-    pub fn predicted_bytes(&self) -> Option<u64> {
-        self.session.seats.first()?.progress.read().map(|(_, expected)| expected)
-    }
-
-    /// Waits for all parties of this process.
-    fn wait_for_all(&mut self) {
-        while !self.wait(Duration::from_secs(3600)) {}
-        if std::mem::take(&mut self.interrupted) {
-            // A party that had finished already has not seen its flag.
-            self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
-                flag.take();
-            });
-        }
+        self.request.as_ref()?.progress()
     }
 
     /// Returns the values, in the order of the reveals; in a local session, those of all parties.
@@ -176,52 +190,18 @@ impl Running<'_> {
     /// # Errors
     /// The error that ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
     pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
-        self.wait_for_all();
-        if let Some(error) = self.error.take() {
-            self.ended(Some(&error.to_string()))?;
-            return Err(error);
-        }
-        self.ended(None)?;
-        self.session.stats.runs += 1;
-        if let Some(look) = &mut self.session.look {
-            look.done();
-        }
-        self.session.forget(&std::mem::take(&mut self.needs));
-        let mut merged: Vec<Revealed> = Vec::new();
-        for (_, values) in std::mem::take(&mut self.revealed) {
-            merged.resize_with(values.len().max(merged.len()), || None);
-            merged.iter_mut().zip(values).for_each(|(slot, value)| {
-                if slot.is_none() {
-                    *slot = value;
-                }
-            });
-        }
-        Ok(merged)
-    }
-}
-
-impl Running<'_> {
-    /// Logs the end of the run: success, or the reason why it failed.
-    ///
-    /// # Errors
-    /// [`SessionError::Audit`].
-    fn ended(&mut self, why: Option<&str>) -> Result<(), SessionError> {
-        let Some(logged) = self.logged.take() else { return Ok(()) };
-        if why.is_none() {
-            self.session.approval.ran(logged.program);
-        }
-        self.session.log(if why.is_none() { "revealed" } else { "stopped" }, &logged, why)
+        let request = self.request.take().ok_or(SessionError::Closed)?;
+        self.session.finish(request)
     }
 }
 
 impl Drop for Running<'_> {
-    /// Stops a run whose end was not awaited: its replies must not be mistaken for those of the next one.
+    /// Stops a run whose end was not awaited, and waits until it has stopped.
     fn drop(&mut self) {
-        if self.waiting > 0 {
-            self.interrupt();
-            self.wait_for_all();
+        if let Some(mut request) = self.request.take() {
+            request.interrupt();
+            request.wait_for_all();
+            self.session.count(&request);
         }
-        // A caller that drops a run gets no values. Its beginning is logged even if this line cannot be.
-        let _ = self.ended(Some("nobody waited for its end"));
     }
 }

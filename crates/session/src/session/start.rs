@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
 use quorate_engine::Party;
 use quorate_graph::{Graph, Network, Rings, Rules, Watch};
 use quorate_net::Net;
-use quorate_planner::Book;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
@@ -22,9 +21,10 @@ use crate::config::Config;
 use crate::connect;
 use crate::error::SessionError;
 use crate::options::Options;
-use crate::party::job::{Desk, Program};
-use crate::party::serve::Serve;
-use crate::party::stats::{Progress, Stats};
+use crate::party::program::Program;
+use crate::party::queue::{Command, Queue};
+use crate::party::serve::{Desk, Serve};
+use crate::party::stats::Stats;
 use crate::plan::Setting;
 
 /// The options of a local session.
@@ -112,59 +112,23 @@ impl Session {
         options: Options,
     ) -> Result<Session, SessionError> {
         keep_reserve();
-        let Place { parties, network, me, seed, check, patience, held } = place;
-        let setting = match me {
-            None => Setting::Here { parties, network },
-            Some(_) => Setting::Apart { network },
-        };
-        let watch = match me {
-            Some(_) => Watch::Program,
-            None if check => Watch::Values,
-            None => Watch::Stated,
-        };
-        let graph = Graph::with(Rules {
-            strict: options.strict,
-            truncation: options.truncation,
-            watch,
-            counts_steps: options.mixes(protocol),
-            rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
-            proves_nothing: protocol.proves_nothing(),
-            keeps_factors: options.keeps_factors(protocol),
-            proves_bounds: protocol.is_checked(),
-        });
-        let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
-        let book: Arc<Mutex<Book>> = Arc::default();
-        let (reply, replies) = channel();
-        let (ready, is_ready) = channel();
+        let program = Program { graph: Arc::new(Graph::with(place.rules(protocol, &options))), ..Program::default() };
+        let (queue, book, (ready, is_ready)) = (Arc::<Queue>::default(), Arc::default(), channel());
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
-            let progress = Arc::new(Progress::default());
-            let party_number = net.me();
-            let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
-            let desk =
-                Desk { program, progress: progress.clone(), book: book.clone(), commands: inbox, ready, replies };
-            let coins = seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[party_number as u8]));
-            let (options, (handles, handle)) = (options.clone(), channel());
-            let serve_party = move || {
-                let party = Party::new(net);
-                let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
-                protocol.visit(Serve { party, protocol, options, coins, setting, patience, desk });
-            };
-            let thread = std::thread::Builder::new()
-                .name(format!("party {party_number}"))
-                .spawn(serve_party)
-                .map_err(|_| SessionError::WorkerGone)?;
-            let (interrupt, sent) = handle.recv().map_err(|_| SessionError::WorkerGone)?;
-            let (inputs, thread) = (BTreeMap::new(), Some(thread));
-            seats.push(Seat { party: party_number, commands, interrupt, progress, sent, inputs, thread });
+            let desk = Desk { book: Arc::clone(&book), commands: inbox, ready: ready.clone() };
+            let seat = place.seat(net, (protocol, &options), desk, (&queue, commands))?;
+            seats.push(seat);
         }
+        drop(ready);
         let mut worst: Option<SessionError> = None;
         for _ in &seats {
             if let Err(error) = is_ready.recv().map_err(|_| SessionError::WorkerGone).and_then(|r| r) {
                 worst = Some(error.or_more_telling(worst));
             }
         }
+        let Place { parties, network, me, check, held, .. } = place;
         let security = protocol.visit(Security(parties, &options.choices));
         let (protocol_name, truncation, max_memory) = (protocol.name(), options.truncation, options.max_memory);
         let terms = Terms { protocol: protocol_name, parties, security, truncation, before: held.sessions_before };
@@ -176,15 +140,15 @@ impl Session {
             choices: options.choices,
             program,
             seats,
-            replies,
+            queue,
             dropped: vec![],
             jobs: 0,
             look: check.then(|| Look::new(max_memory)),
             lost: vec![],
-            peeking: false,
+            in_flight: Arc::default(),
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
-            audit: held.audit,
+            audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
             closed: false,
             process: std::process::id(),
         };
@@ -192,5 +156,59 @@ impl Session {
             Some(error) => Err(error),
             None => Ok(session),
         }
+    }
+}
+
+impl Place {
+    /// Returns the rules by which programs are built here.
+    fn rules(&self, protocol: Protocol, options: &Options) -> Rules {
+        let watch = match self.me {
+            Some(_) => Watch::Program,
+            None if self.check => Watch::Values,
+            None => Watch::Stated,
+        };
+        Rules {
+            strict: options.strict,
+            truncation: options.truncation,
+            watch,
+            counts_steps: options.mixes(protocol),
+            rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
+            proves_nothing: protocol.proves_nothing(),
+            keeps_factors: options.keeps_factors(protocol),
+            proves_bounds: protocol.is_checked(),
+        }
+    }
+
+    /// Starts the thread of a party, to which `commands` lead; it works at its `desk`.
+    ///
+    /// # Errors
+    /// [`SessionError::WorkerGone`] where the thread does not start.
+    fn seat(
+        &self,
+        net: Box<dyn Net>,
+        (protocol, options): (Protocol, &Options),
+        desk: Desk,
+        (queue, commands): (&Queue, Sender<Command>),
+    ) -> Result<Seat, SessionError> {
+        let number = net.me();
+        let setting = match self.me {
+            None => Setting::Here { parties: self.parties, network: self.network },
+            Some(_) => Setting::Apart { network: self.network },
+        };
+        let coins = self.seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[number as u8]));
+        let (patience, options, (handles, handle)) = (self.patience, options.clone(), channel());
+        let serve_party = move || {
+            let party = Party::new(net);
+            let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
+            protocol.visit(Serve { party, protocol, options, coins, setting, patience, desk });
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("party {number}"))
+            .spawn(serve_party)
+            .map_err(|_| SessionError::WorkerGone)?;
+        let (interrupt, sent) = handle.recv().map_err(|_| SessionError::WorkerGone)?;
+        queue.add(commands.clone(), interrupt);
+        let thread = Arc::new(Mutex::new(Some(thread)));
+        Ok(Seat { party: number, commands, sent, inputs: BTreeMap::new(), thread })
     }
 }

@@ -1,0 +1,204 @@
+"""Threads share a local session: their requests queue, and building does not wait for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+
+#: A thread that takes longer counts as hung.
+LIMIT_SECONDS = 120.0
+
+#: A link on which a product takes at least half a second.
+SLOW = qr.Network(rtt_ms=300, mbit=1000)
+
+
+class Thread(threading.Thread):
+    """A thread whose exception is that of `ended`."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._result = self._work()
+        except BaseException as error:
+            self._error = error
+
+    def ended(self) -> Any:
+        """Returns the result of the thread, within a limit."""
+        self.join(LIMIT_SECONDS)
+        assert not self.is_alive(), "the thread hangs"
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Sends Ctrl-C to the main thread once, and expects it."""
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        yield
+    timer.join()
+
+
+def requests(mpc: qr.Session, number: int, count: int) -> None:
+    """Asks for values `count` times, and checks each."""
+    random = np.random.default_rng(number)
+    shared = mpc.input([number, -number], owner=0)
+    for i in range(count):
+        given = random.integers(-1000, 1000, 2)
+        x = mpc.input(given, owner=i % mpc.parties)
+        assert (x * x + shared).reveal().tolist() == (given * given + [number, -number]).tolist()
+        if i % 10 == 0:
+            assert (x < shared).reveal().tolist() == (given < [number, -number]).tolist()
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("protocol", ["rss", "aby", "spdz2k", "pika"])
+def test_each_of_many_threads_gets_its_own_values(protocol: str, check: bool) -> None:
+    with qr.local(protocol, check=check) as mpc:
+        threads = [Thread(lambda number=number: requests(mpc, number, 30)) for number in range(1, 17)]
+        for thread in threads:
+            thread.ended()
+        rounds = mpc.stats().online.rounds
+    if protocol == "rss":
+        with qr.local(protocol, check=check) as mpc:
+            requests(mpc, 1, 30)
+            assert rounds == 16 * mpc.stats().online.rounds, "each run is counted once"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_building_and_statistics_do_not_wait(check: bool) -> None:
+    with qr.local(network=SLOW, check=check) as mpc:
+        x = mpc.input([1, 2], owner=0)
+        product = x * x
+        first = Thread(product.reveal)
+        time.sleep(0.1)  # its request is under way
+        second = Thread((x + 1).reveal)  # waits for its turn
+        slowest, sums = 0.0, x
+        for i in range(100):
+            started = time.monotonic()
+            sums = sums + x
+            mpc.input([i], owner=1)
+            assert mpc.stats().online.rounds == 0 and mpc.protocol == "rss"
+            slowest = max(slowest, time.monotonic() - started)
+        assert first.is_alive() and slowest < 0.05, slowest
+        assert first.ended().tolist() == [1, 4] and second.ended().tolist() == [2, 3]
+        assert sums.reveal().tolist() == [101, 202]
+
+
+def test_building_does_not_wait_for_values_that_a_check_opens() -> None:
+    with qr.local(network=SLOW) as mpc:
+        x = mpc.input([2000, -2000], owner=0)
+        square = x * x
+        assert square.reveal().tolist() == [4_000_000, 4_000_000]
+        rounds = mpc.stats().online.rounds
+        power = square * square * square * square  # 16 * 10^24 does not fit, which the values alone show
+        refused = Thread(power.reveal)
+        time.sleep(0.1)  # its request is under way
+        started = time.monotonic()
+        sums = x + x + x
+        assert time.monotonic() - started < 0.05 and refused.is_alive()
+        with pytest.raises(qr.RangeError):
+            refused.ended()
+        assert mpc.stats().online.rounds == rounds, "what a check opens is not counted"
+        assert sums.reveal().tolist() == [6000, -6000]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_interrupt_ends_the_wait_of_the_main_thread_alone(check: bool) -> None:
+    with qr.local(network=SLOW, check=check) as mpc:
+        x = mpc.input([1, 2], owner=0)
+        power = x * x * x * x * x * x
+        other = Thread(power.reveal)
+        time.sleep(0.1)  # its request is under way
+        started = time.monotonic()
+        with interrupted_after(0.2):
+            (x + 1).reveal()  # waits for the other thread's
+        assert time.monotonic() - started < 0.6 and other.is_alive()
+        assert other.ended().tolist() == [1, 64]
+        main = x * x * x * x * x * x + 1
+        with interrupted_after(0.4):
+            thread = threading.Timer(0.1, lambda: waiting.append(Thread((x + 2).reveal)))
+            waiting: list[Thread] = []
+            thread.start()
+            main.reveal()
+        thread.join()
+        assert waiting[0].ended().tolist() == [3, 4]
+        assert (x + 1).reveal().tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_explain_waits_for_a_run_and_can_be_interrupted(check: bool) -> None:
+    with qr.local(network=SLOW, check=check) as mpc:
+        x = mpc.input([1, 2], owner=0)
+        other = Thread((x * x * x * x * x * x).reveal)
+        time.sleep(0.1)  # its request is under way
+        started = time.monotonic()
+        with interrupted_after(0.2):
+            mpc.explain(x * x)
+        assert time.monotonic() - started < 0.6 and other.is_alive()
+        assert mpc.explain(x * x).online.rounds > 0
+        assert other.ended().tolist() == [1, 64]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_close_waits_for_the_requests_of_other_threads(check: bool) -> None:
+    mpc = qr.local(network=SLOW, check=check)
+    x = mpc.input([1, 2], owner=0)
+    product = x * x
+    other = Thread(product.reveal)
+    time.sleep(0.1)  # its request is under way
+    mpc.close()
+    assert other.ended().tolist() == [1, 4]
+    with pytest.raises(qr.SessionClosed):
+        product.reveal()
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_session_that_gives_up_ends_the_requests_of_other_threads(check: bool) -> None:
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError), qr.local(network=SLOW, check=check) as mpc:
+        x = mpc.input([1, 2], owner=0)
+        power = x
+        for _ in range(30):  # at least 4.5 s
+            power = power * x
+        power = power - power
+        threads = [Thread(power.reveal) for _ in range(3)]
+        time.sleep(0.1)  # its request is under way
+        1 / 0  # noqa: B018
+    for thread in threads:
+        with pytest.raises(qr.SessionClosed):
+            thread.ended()
+    assert time.monotonic() - started < 4
+
+
+def test_requests_of_a_shadowed_session_queue() -> None:
+    with qr.local(shadow=True) as mpc:
+        threads = [Thread(lambda number=number: requests(mpc, number, 5)) for number in range(1, 5)]
+        for thread in threads:
+            thread.ended()
+
+
+def test_threads_share_a_models_parameters() -> None:
+    with qr.local() as mpc:
+        thing = np.arange(3).view(type("Model", (np.ndarray,), {}))
+        threads = [Thread(lambda: mpc._object_cache.of(thing, 0)) for _ in range(32)]
+        entries = [thread.ended() for thread in threads]
+        assert all(entry is entries[0] for entry in entries) and len(mpc._object_cache) == 1
