@@ -167,8 +167,9 @@ impl Queue {
                 }
                 What::Leave { gave_up } => state.seats.iter().map(|_| Command::Leave { gave_up }).collect(),
             };
-            let sent = state.seats.iter().zip(commands).map(|(seat, command)| seat.commands.send(command));
-            refused.extend(sent.filter_map(Result::err).map(|refused| refused.0));
+            for (seat, command) in state.seats.iter().zip(commands) {
+                refused.extend(seat.commands.send(command).err().map(|error| error.0));
+            }
         }
         refused
     }
