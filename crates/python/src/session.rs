@@ -254,7 +254,10 @@ impl Session {
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let targets = nodes(targets);
         let _turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
-        self.with(py, |session| Ok(self.take_over_released(session)))?;
+        self.with(py, |session| {
+            self.take_over_released(session);
+            Ok(())
+        })?;
         let checked = self.wait(py, |access| check(access, &targets))?;
         checked.warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let mut request = self.with(py, |session| session.submit(&targets, units))?.after(checked);
