@@ -174,5 +174,5 @@ def test_only_what_is_built_for_tests_has_a_dealer_that_hides_nothing(features: 
     # Wheels have the features of pyproject.toml, and no others.
     assert 'features = ["pyo3/extension-module"]' in (ROOT / "pyproject.toml").read_text()
     assert "maturin build --release --out dist\n" in (ROOT / "Makefile").read_text()
-    for crate in ("quorate-spdz2k", "quorate-ot"):
+    for crate in ("quorate-spdz2k", "quorate-ot", "quorate-engine", "quorate-crypto"):
         assert bool(re.search(rf"{crate} .*\[testing\]", built)) == bool(features), crate

@@ -95,7 +95,7 @@ impl Ctx {
         &self,
         some: Vec<Counted>,
         start: &dyn Fn(Ctx, usize) -> Work<'w>,
-        hand_over: &mut dyn FnMut(usize),
+        hand_over: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         let (lane, depth_before) = (self.fork_lane(), self.depth.get());
         for (index, times) in some {
@@ -105,8 +105,7 @@ impl Ctx {
             let depth = ctx.depth.clone();
             let whole = async {
                 start(ctx, index).await?;
-                hand_over(index);
-                Result::Ok(())
+                hand_over(index)
             };
             self.core.counting.counted(times, whole).await?;
             self.depth.set(self.depth.get().join(depth.get()));

@@ -103,7 +103,6 @@ impl<'a, T> Child<'a, T> {
     }
 
     pub fn poll(&mut self) -> Poll<Result<T>> {
-        self.place.child.rang.store(false, Ordering::Release);
-        self.future.as_mut().poll(&mut Context::from_waker(&self.place.waker))
+        self.place.poll(self.future.as_mut())
     }
 }

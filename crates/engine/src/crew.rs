@@ -165,8 +165,10 @@ impl Worker {
 }
 
 impl State {
-    /// Returns the number of jobs that each worker may have under way: an equal part of all, rounded up. If a job
-    /// waits, some worker has fewer.
+    /// Returns the number of jobs that each worker may have under way: an equal part of all, rounded up.
+    ///
+    /// If a job waits, some worker has fewer, and is awake or is woken. So a job may wait for a worker that computes,
+    /// but never for a message: jobs of all parties begin, whatever their numbers of workers.
     fn share(&self) -> usize {
         let begun = self.first_jobs + self.workers.iter().map(|worker| worker.jobs).sum::<usize>();
         (self.jobs.len() + begun).div_ceil(self.workers.len() + 1)
@@ -179,9 +181,13 @@ impl State {
 
     /// Returns the waker of an idle worker that may take a job that waits.
     fn idle_worker(&mut self) -> Option<Arc<ThreadWaker>> {
-        let number = (0..self.workers.len()).find(|&i| self.workers[i].is_idle() && self.has_job_for(i))?;
-        self.workers[number].is_parked = false;
-        Some(self.workers[number].waker.clone())
+        if self.is_settling || self.jobs.is_empty() {
+            return None;
+        }
+        let share = self.share();
+        let worker = self.workers.iter_mut().find(|worker| worker.is_idle() && worker.jobs < share)?;
+        worker.is_parked = false;
+        Some(worker.waker.clone())
     }
 }
 
@@ -267,8 +273,15 @@ impl Crew {
     /// Returns the oldest job for a worker, unless it has its share, or jobs are being dropped.
     fn job(&self, number: usize) -> Option<Job> {
         let mut state = self.lock();
-        let job = if state.has_job_for(number) { state.jobs.pop_front() } else { None };
-        state.workers[number].jobs += usize::from(job.is_some());
+        if !state.has_job_for(number) {
+            return None;
+        }
+        state.workers[number].jobs += 1;
+        let (job, other) = (state.jobs.pop_front(), state.idle_worker());
+        drop(state);
+        if let Some(waker) = other {
+            waker.wake(); // this worker may compute for long before it looks again
+        }
         job
     }
 
@@ -407,7 +420,7 @@ impl Crew {
         }
         // Jobs that ended in the meantime may have made others.
         let queued = std::mem::take(&mut state.jobs);
-        state.is_settling = false;
+        (state.is_settling, state.first_jobs) = (false, 0);
         let failure = state.failure.take();
         drop(state);
         drop(queued);

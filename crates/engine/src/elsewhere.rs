@@ -89,7 +89,7 @@ impl Ticket {
 }
 
 /// Work on a lane that any worker can begin.
-type Job = Box<dyn FnOnce(Ctx) -> Work<'static> + Send>;
+type LaneJob = Box<dyn FnOnce(Ctx) -> Work<'static> + Send>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -121,7 +121,7 @@ impl Ctx {
         }
         let result = Arc::new(Mutex::new(None));
         let (work, place) = (work.clone(), result.clone());
-        let job: Job = Box::new(move |ctx| {
+        let job: LaneJob = Box::new(move |ctx| {
             Box::pin(async move {
                 let done = work(ctx, input).await?;
                 *lock(&place) = Some(done);
@@ -134,7 +134,7 @@ impl Ctx {
     }
 
     /// Runs a job on this lane at whichever worker is free.
-    async fn run_elsewhere(self, job: Job) -> Result<()> {
+    async fn run_elsewhere(self, job: LaneJob) -> Result<()> {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }

@@ -132,8 +132,9 @@ impl Ctx {
         step: impl Fn(usize) -> Option<Step>,
         work: impl AsyncFn(Ctx, usize) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let results = RefCell::new(Vec::new());
-        results.borrow_mut().resize_with(count, || None);
+        let mut results = Vec::new();
+        results.resize_with(count, || None);
+        let results = RefCell::new(results);
         {
             let (work, results) = (&work, &results);
             let start = |ctx, i| -> Work<'_> {

@@ -150,7 +150,8 @@ pub trait Sharing: Clone + Send + Sync + 'static {
     /// size.
     const MOST_BITS: u32;
 
-    /// Whether [`Sharing::as_factor`] saves messages: the backend then sends a factor of many products only once.
+    /// Whether [`Sharing::as_factor`] saves messages: the backend then sends a factor of many products only once. The
+    /// family's footprint counts what is kept for that.
     const KEEPS_FACTORS: bool = false;
 
     /// Factor by which the chunks of gadgets on long vectors are smaller than usual, and by which more of them are

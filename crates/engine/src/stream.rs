@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use crate::bell::{Bell, Child, Work};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lane::LaneId;
 use crate::pace::Pace;
 
@@ -101,10 +101,9 @@ impl Ctx {
         };
         let mut hand_over = |index: usize| {
             let at = results.borrow().iter().position(|(of, _)| *of == index);
-            if let Some(at) = at {
-                let (_, done) = results.borrow_mut().swap_remove(at);
-                sink(chunks.range(index), done);
-            }
+            let (_, done) = results.borrow_mut().swap_remove(at.ok_or(Error::bug("a chunk ended without its result"))?);
+            sink(chunks.range(index), done);
+            Ok(())
         };
         match some {
             Some(some) => self.run_some(some, &start, &mut hand_over).await,
@@ -117,7 +116,7 @@ impl Ctx {
         &self,
         chunks: Chunks,
         start: &dyn Fn(Ctx, usize) -> Work<'w>,
-        hand_over: &mut dyn FnMut(usize),
+        hand_over: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         if chunks.count() == 1 {
             let ctx = self.fork();
@@ -125,8 +124,7 @@ impl Ctx {
             let depth = ctx.depth.clone();
             start(ctx, 0).await?;
             self.depth.set(self.depth.get().join(depth.get()));
-            hand_over(0);
-            return Ok(());
+            return hand_over(0);
         }
         let mut row = Row::new(self, chunks);
         poll_fn(|context| row.advance(context, start, hand_over)).await?;
@@ -150,7 +148,7 @@ struct Row<'a, 'w> {
     deepest: Depth,
     next: usize,
     done: usize,
-    /// The live chunks that are not done.
+    /// The live chunks; `None` for one that is done before an earlier one is.
     live: VecDeque<Option<Child<'w, ()>>>,
     bell: Arc<Bell>,
     rung: Vec<usize>,
@@ -179,7 +177,7 @@ impl<'a, 'w> Row<'a, 'w> {
         &mut self,
         context: &mut Context<'_>,
         start: &dyn Fn(Ctx, usize) -> Work<'w>,
-        hand_over: &mut dyn FnMut(usize),
+        hand_over: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Poll<Result<()>> {
         self.bell.listen(context.waker());
         while self.done < self.chunks.count() {
@@ -189,7 +187,7 @@ impl<'a, 'w> Row<'a, 'w> {
             let moved = !rung.is_empty();
             rung.iter().try_for_each(|&index| self.poll_chunk(index))?;
             self.rung = rung;
-            self.hand_over(hand_over);
+            self.hand_over(hand_over)?;
             if !moved {
                 return Poll::Pending;
             }
@@ -210,13 +208,14 @@ impl<'a, 'w> Row<'a, 'w> {
     }
 
     /// Hands finished chunks over, in order.
-    fn hand_over(&mut self, hand_over: &mut dyn FnMut(usize)) {
+    fn hand_over(&mut self, hand_over: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         while let Some(None) = self.live.front() {
             self.live.pop_front();
-            hand_over(self.done);
+            hand_over(self.done)?;
             self.done += 1;
             self.report();
         }
+        Ok(())
     }
 
     /// Starts the chunks that the window and the slowest peer allow.

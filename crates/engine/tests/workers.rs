@@ -317,5 +317,6 @@ fn a_worker_that_waits_leaves_others_their_share() {
             result.load(Ordering::SeqCst)
         })
     });
-    assert!(begun.iter().all(|begun| (1..=JOBS / 2).contains(begun)), "{begun:?}");
+    // One more where some jobs had ended before.
+    assert!(begun.iter().all(|begun| (1..=JOBS * 3 / 4).contains(begun)), "{begun:?}");
 }

@@ -4,7 +4,8 @@
 //! Operations are lt, fixed (products of fixed-point numbers), divide, sigmoid, shuffle, triple, and aes (labels).
 //!
 //! Times are those of the offline and of the online phase, in seconds; the fastest of three. The record is in memory,
-//! and arrives as fast as the party takes it; what the party sends is dropped. So no thread but its own takes a core.
+//! and that of a phase arrives when it begins, as fast as the party takes it; what the party sends is dropped. So no
+//! thread but its own takes a core. Messages are watched as in tests, under a lock that all workers share.
 //! Peers count as reading at once: credit that arrives before its lane begins is lost, so the party does not wait for
 //! the recorded credit. All randomness comes from seeds that are set here.
 
@@ -29,7 +30,7 @@ const RING: Ring = Ring::of(64);
 const FRAC: u32 = 16;
 const TRIES: usize = 3;
 
-/// The frames that a party received, by run: the setup, then the rest.
+/// The frames that a party received: during the setup, while the run began, and in each phase.
 type Record = Arc<Mutex<Vec<Vec<(usize, Frame)>>>>;
 
 /// Links of the party that is measured.
@@ -166,7 +167,8 @@ fn operands<S: Family>(s: &S, len: usize, is_dry: bool) -> (S::A, S::A) {
     (s.public(&public(7919)), s.public(&public(104_729)))
 }
 
-/// Sets a party up and runs the operation. `next` is called before each run. Returns the seconds of both phases.
+/// Sets a party up and runs the operation. `next` is called before the setup, before the run, and before each of its
+/// phases. Returns the seconds of both phases.
 fn run<S: Family>(
     party: &mut Party,
     (operation, len): (Operation, usize),
@@ -182,11 +184,13 @@ fn run<S: Family>(
     setup.finish();
     next();
     let mut run = party.begin_alone()?;
+    next();
     let start = Instant::now();
     let nothing = async |_: &Ctx| Ok(());
     run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await)?;
     let offline = start.elapsed().as_secs_f64();
     let operands = operands(&s, len, false);
+    next();
     let start = Instant::now();
     run.phase(Phase::Online, async |ctx| operation.run(&s, ctx, &operands).await)?;
     let online = start.elapsed().as_secs_f64();
@@ -238,7 +242,7 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
         threads::set_threads(workers).expect("threads for kernels");
         party.set_workers(workers).expect("threads");
         party.insecure_credit();
-        let next = || *played.0.lock().expect("one thread") = runs.borrow_mut().next().unwrap_or_default().into();
+        let next = || played.0.lock().expect("one thread").extend(runs.borrow_mut().next().unwrap_or_default());
         let seconds = run::<S>(&mut party, what, demand::<S>(parties, me, what), next).expect("a replay");
         party.leave(true);
         seconds

@@ -72,9 +72,7 @@ pub(crate) fn held_bytes(backend: &dyn Footprint, work: &Work<'_>, id: NodeId) -
     let node = work.graph.node(id);
     let bits = node.elements() as u64 * u64::from(node.dtype.bits());
     match work.domains.of(id) {
-        Domain::A if node.op == Op::AsFactor && !node.is_public() => {
-            backend.factor_bytes(node.dtype.bits(), node.elements())
-        }
+        Domain::A if node.op == Op::AsFactor => backend.factor_bytes(node.dtype.bits(), node.elements()),
         Domain::B if !node.is_public() => backend.value_bytes(1, bits as usize),
         Domain::Y if !node.is_public() => LABEL_BYTES * bits,
         _ => value_bytes(backend, node),
