@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +17,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._families import FAMILIES
 
 #: A thread that takes longer counts as hung.
 LIMIT_SECONDS = 120.0
@@ -70,7 +74,7 @@ def requests(mpc: qr.Session, number: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("check", [True, False])
-@pytest.mark.parametrize("protocol", ["rss", "aby", "spdz2k", "pika"])
+@pytest.mark.parametrize("protocol", list(FAMILIES))
 def test_each_of_many_threads_gets_its_own_values(protocol: str, check: bool) -> None:
     with qr.local(protocol, check=check) as mpc:
         threads = [Thread(lambda number=number: requests(mpc, number, 30)) for number in range(1, 17)]
@@ -202,3 +206,30 @@ def test_threads_share_a_models_parameters() -> None:
         threads = [Thread(lambda: mpc._object_cache.of(thing, 0)) for _ in range(32)]
         entries = [thread.ended() for thread in threads]
         assert all(entry is entries[0] for entry in entries) and len(mpc._object_cache) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("options", ["", "shadow=True"], ids=["plain", "shadow"])
+def test_a_fork_does_not_stand_in_line(options: str) -> None:
+    program = f"""
+        import os, threading, time, quorate as qr
+        with qr.local("rss", network=qr.Network(rtt_ms=300, mbit=1000), {options}) as mpc:
+            x = mpc.input([1, 2], owner=0)
+            other = threading.Thread(target=(x * x).reveal)
+            other.start()
+            time.sleep(0.2)
+            child = os.fork()
+            if not child:
+                said = 0
+                for ask in (x.reveal, mpc.close):
+                    try:
+                        ask()
+                    except qr.errors.SessionClosed as error:
+                        said += "forked" in str(error)
+                os._exit(said)
+            other.join()
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+            print(x.reveal().tolist())
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "[1, 2]\n"), done.stderr

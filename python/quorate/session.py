@@ -93,8 +93,6 @@ class Session(ArrayMethods, Files, Announcing):
         protocol: the protocol's name, as `qr.local` takes it.
     """
 
-    _states_errors = False
-
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
         self._native = native
         self._network = network
@@ -126,15 +124,19 @@ class Session(ArrayMethods, Files, Announcing):
     def close(self, gave_up: bool = False) -> None:
         """Closes the session. The peers are told that this party is done or, with `gave_up`, that it failed.
 
+        Runs that began before end first; with `gave_up`, they are stopped. Threads that wait for their turn get
+        `SessionClosed`.
+
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
         """
+        if self._native.is_forked():
+            self._native.close(gave_up)  # raises; a lock of the cache may have been held when the process forked
         self._object_cache.clear()
         try:
             self._native.close(gave_up)
         finally:
-            if not self._native.is_forked():
-                self._watches = closed(self, self._watches)
+            self._watches = closed(self, self._watches)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
 
@@ -269,13 +271,11 @@ class Session(ArrayMethods, Files, Announcing):
     @contextlib.contextmanager
     def _errors_are_stated(self) -> Iterator[None]:
         """Does not warn of lost digits of results that are built within the `with`: their errors are stated."""
-        before, self._states_errors = self._states_errors, True
         self._native.set_errors_are_stated(True)
         try:
             yield
         finally:
-            self._states_errors = before
-            self._native.set_errors_are_stated(before)
+            self._native.set_errors_are_stated(False)
 
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
         """Warns, once for each line, that the values which this party gives for another party's input are not used."""
@@ -328,7 +328,7 @@ class Session(ArrayMethods, Files, Announcing):
         """
         targets, each = self._targets(arrays, to, "reveal_all"), len(_receivers(self, to))
         with Progress() as progress:
-            if self._shadow is not None:
+            if self._shadow is not None and not self._native.is_forked():  # a fork is refused, and waits for no lock
                 return list(self._shadow.run(targets, progress.show, units))[::each]
             values = self._native.run(targets, progress.show, units)
         own = [next((v for v in values[i : i + each] if v is not None), None) for i in range(0, len(values), each)]

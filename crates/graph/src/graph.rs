@@ -90,7 +90,22 @@ impl Graph {
     /// Returns the program to build on, while others still read `self`; both share almost all of their memory. Nothing
     /// may be built on `self` from here on: both share the counts of steps, too.
     pub fn continued(&self) -> Graph {
-        Graph { steps: self.steps.shared(), ..self.clone() }
+        Graph {
+            first: self.first,
+            nodes: self.nodes.clone(),
+            hashes: self.hashes.clone(),
+            old: self.old.clone(),
+            steps: self.steps.shared(),
+            warnings: self.warnings.clone(),
+            rules: self.rules,
+            errors_are_stated: self.errors_are_stated,
+            files: self.files.clone(),
+            literals: self.literals.clone(),
+            ready: self.ready.clone(),
+            recent: self.recent.clone(),
+            proofs: self.proofs.clone(),
+            warned: self.warned.clone(),
+        }
     }
 
     /// Returns the newest nodes, operands before the operations that use them; all nodes, where nothing was forgotten.

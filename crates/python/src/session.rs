@@ -106,7 +106,9 @@ impl Access<Inner> for Waiting<'_> {
     }
 
     fn goes_on(&mut self) -> bool {
-        self.signal = Python::attach(|py| py.check_signals()).err();
+        if self.signal.is_none() {
+            self.signal = Python::attach(|py| py.check_signals()).err();
+        }
         self.signal.is_none()
     }
 }
@@ -252,6 +254,9 @@ impl Session {
         progress: Option<Bound<'py, PyAny>>,
         units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
+        if self.is_forked() {
+            return Err(raise(py, &SessionError::Forked)); // threads that stand in line do not exist here
+        }
         let targets = nodes(targets);
         let _turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
         self.with(py, |session| {

@@ -27,11 +27,11 @@ impl Session {
     ///
     /// Requests that were submitted before end first; a session that gave up interrupts them.
     pub fn leave(&mut self, gave_up: bool) -> Leaving {
+        if gave_up {
+            self.queue.interrupt_all(); // also those that an earlier call waits for
+        }
         if !std::mem::replace(&mut self.closed, true) {
             self.seats.iter_mut().for_each(|seat| seat.inputs.clear());
-            if gave_up {
-                self.queue.interrupt_all();
-            }
             self.queue.leave(gave_up);
         }
         let threads = self.seats.iter().map(|seat| seat.thread.clone()).collect();

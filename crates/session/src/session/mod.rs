@@ -79,6 +79,8 @@ pub struct Session {
     lost: Vec<BuildError>,
     /// Each request that has not ended has a reference to it.
     in_flight: Arc<()>,
+    /// The number of threads that build results whose errors are stated.
+    stating: usize,
     stats: Stats,
     /// The runs so far, and those that are approved.
     approval: Approval,
@@ -203,13 +205,14 @@ impl Session {
         Ok(look(&self.program.graph))
     }
 
-    /// Sets whether the code that builds nodes from here on states the errors of their results
-    /// ([`Graph::set_errors_are_stated`]).
+    /// Notes that code which states the errors of its results ([`Graph::set_errors_are_stated`]) begins to build nodes,
+    /// or has ended. Several threads may build such nodes at once; they are counted.
     ///
     /// # Errors
     /// [`SessionError::WorkerGone`].
     pub fn set_errors_are_stated(&mut self, are_stated: bool) -> Result<(), SessionError> {
-        self.program.graph().set_errors_are_stated(are_stated);
+        self.stating = if are_stated { self.stating + 1 } else { self.stating.saturating_sub(1) };
+        self.program.graph().set_errors_are_stated(self.stating > 0);
         Ok(())
     }
 

@@ -142,6 +142,9 @@ impl Drop for Request {
         if self.process != std::process::id() {
             // The channel's lock may be held by a thread that this process does not have.
             std::mem::forget(std::mem::replace(&mut self.replies, channel().1));
+            if let Some(logged) = &mut self.logged {
+                logged.audit = None; // the parent logs the end
+            }
         } else if self.waiting > 0 {
             self.interrupt();
         }

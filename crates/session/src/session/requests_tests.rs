@@ -281,3 +281,30 @@ fn the_program_of_a_deployment_stays_while_a_request_is_under_way() {
         assert_eq!(party.join().unwrap(), (true, 0, vec![3, 4], vec![6, 8]));
     }
 }
+
+#[test]
+fn errors_are_stated_until_the_last_thread_that_states_them_has_ended() {
+    let mut session = local(None, false);
+    let x = input(&mut session, &[3, -5]);
+    let mut are_stated = |change: Option<bool>| {
+        change.into_iter().for_each(|are_stated| session.set_errors_are_stated(are_stated).unwrap());
+        let sum = binary(&mut session, BinaryOp::Add, x, x);
+        session.with_graph(|graph| graph.node(sum).error_is_stated).unwrap()
+    };
+    let changes = [None, Some(true), Some(true), Some(false), Some(false), Some(false), Some(true)];
+    assert_eq!(changes.map(&mut are_stated), [false, true, true, true, false, false, true]);
+}
+
+#[test]
+fn a_session_that_gives_up_while_it_waits_to_close_ends_requests() {
+    let mut session = local(Some(400.0), false);
+    let x = input(&mut session, &[1, 1]);
+    let power = long(&mut session, x, 40);
+    let request = submit(&mut session, power);
+    let (first, start) = (session.leave(false), Instant::now());
+    let mut leaving = session.leave(true);
+    while !leaving.wait(Duration::from_secs(1)) {}
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert!(matches!(values(&mut session, request), Err(SessionError::Closed)));
+    drop(first);
+}

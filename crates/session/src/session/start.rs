@@ -146,6 +146,7 @@ impl Session {
             look: check.then(|| Look::new(max_memory)),
             lost: vec![],
             in_flight: Arc::default(),
+            stating: 0,
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
