@@ -6,7 +6,7 @@ from quorate._quorate import OPTIMISED
 
 __all__ = ["remarks"]
 
-SLOW = "this build is for trying out, and its seconds are not Quorate's: `make build` makes the fast one (6 min)"
+SLOW = "this build is for trying out, and its seconds are not Quorate's: `make build` makes the fast one (5 min)"
 
 
 def remarks() -> list[str]:
