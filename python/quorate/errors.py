@@ -161,7 +161,7 @@ class SessionClosed(QuorateError, RuntimeError):
 
 
 class SessionBusy(QuorateError, RuntimeError):
-    """This call cannot be made while a thread waits for values of the session.
+    """A call that cannot be made while a thread waits for values of the session.
 
     In a deployment, while one thread waits for values, others may not build or ask for values: another party might see
     another order. Wait for that thread, or open a session per thread, each with a name of its own. In local sessions
