@@ -64,6 +64,10 @@ impl Family for Aby {
         Aby::dry(parties, me)
     }
 
+    fn beside(&self) -> Option<Aby> {
+        Some(Aby::beside(self))
+    }
+
     fn fill_line(&self, bytes: usize) {
         Aby::fill_line(self, bytes);
     }

@@ -112,6 +112,24 @@ impl Aby {
         Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
     }
 
+    /// Returns this party once more, without correlations and garbled circuits, for runs beside those of this one.
+    pub fn beside(&self) -> Aby {
+        let State { me, pair, private, ot, session, line_bytes, .. } = &**self;
+        let garbling = Tccr::new(session);
+        Aby(Arc::new(State {
+            me: *me,
+            pair: pair.clone(),
+            private: private.clone(),
+            ot: ot.clone(),
+            stock: Stock::default(),
+            session: *session,
+            trees: Hash::new(&garbling),
+            garbling,
+            garbled: Garbled::default(),
+            line_bytes: Held::new(line_bytes.get()),
+        }))
+    }
+
     /// Sets the number of bytes to keep under way on the link; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
         self.line_bytes.set(bytes);

@@ -24,6 +24,30 @@ use crate::wire::{Abort, FrameType};
 const LARGEST_JUMP: u32 = 1 << 24;
 /// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
 const LONGEST_QUEUE: usize = 5;
+/// The number of runs of a side party.
+const SIDE_RUNS: u32 = 1 << 25;
+/// The number of the first run of the first side party; smaller ones are those of the main party.
+const FIRST_SIDE: u32 = 1 << 31;
+
+/// The numbers of a party's runs. Whatever is drawn for a run is named by its number, so parties with the same keys
+/// have numbers of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    first: u32,
+    last: u32,
+}
+
+impl Numbers {
+    /// The numbers of the main party of a session.
+    pub const MAIN: Numbers = Numbers { first: 1, last: FIRST_SIDE - 1 };
+
+    /// Returns the numbers of a side party; `None` where there are no more.
+    pub fn of_side(side: usize) -> Option<Numbers> {
+        let first = FIRST_SIDE.checked_add(u32::try_from(side).ok()?.checked_mul(SIDE_RUNS)?)?;
+        let last = first.checked_add(SIDE_RUNS - 1)?;
+        (last < u32::MAX).then_some(Numbers { first, last })
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -40,6 +64,7 @@ pub(crate) struct Greeted {
 }
 
 pub(crate) struct Attempts {
+    numbers: Numbers,
     stage: Stage,
     /// The number with which this party greeted.
     own: u32,
@@ -60,13 +85,14 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    pub fn new(parties: usize) -> Self {
+    pub fn new(parties: usize, numbers: Numbers) -> Self {
         Attempts {
+            numbers,
             stage: Stage::Idle,
             own: 0,
             number: 0,
-            next: 1,
-            floor: 1,
+            next: numbers.first,
+            floor: numbers.first,
             answered: vec![None; parties],
             queues: (0..parties).map(|_| VecDeque::new()).collect(),
             early: vec![None; parties],
@@ -207,8 +233,8 @@ impl Attempts {
     /// # Errors
     /// [`Error::Malformed`] if not.
     pub fn check_number(&self, peer: usize, number: u32) -> Result<()> {
-        let limit = self.next.saturating_add(LARGEST_JUMP).min(u32::MAX - 1);
-        if number == 0 || number > limit {
+        let limit = self.next.saturating_add(LARGEST_JUMP).min(self.numbers.last);
+        if number < self.numbers.first || number > limit {
             return Err(Error::Malformed { peer, what: "run number out of range" });
         }
         Ok(())
@@ -216,7 +242,7 @@ impl Attempts {
 
     /// Returns whether all attempt numbers are used up.
     pub fn is_worn_out(&self) -> bool {
-        self.next >= u32::MAX - 1
+        self.next >= self.numbers.last
     }
 }
 
@@ -235,7 +261,7 @@ mod tests {
 
     /// Party 0 of 3, in an attempt that has answered no greeting.
     fn greeting() -> Attempts {
-        let mut attempts = Attempts::new(3);
+        let mut attempts = Attempts::new(3, Numbers::MAIN);
         assert_eq!(attempts.open(), Ok(1));
         attempts
     }
@@ -261,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_abort_before_this_party_began_ends_its_attempt_once() {
-        let mut attempts = Attempts::new(3);
+        let mut attempts = Attempts::new(3, Numbers::MAIN);
         attempts.greeted(1, start(1)).unwrap();
         assert_eq!(attempts.aborted(1, abort(1, Cause::Interrupted)), Ok(None));
         attempts.greeted(1, start(2)).unwrap();
@@ -274,13 +300,13 @@ mod tests {
 
     #[test]
     fn the_first_to_give_up_is_named_whoever_gives_up_after_it() {
-        let mut attempts = Attempts::new(3);
+        let mut attempts = Attempts::new(3, Numbers::MAIN);
         let culprit = Abort { origin: 2, ..abort(1, Cause::Refused) };
         assert_eq!(attempts.aborted(2, culprit), Ok(None));
         assert_eq!(attempts.aborted(1, culprit), Ok(None), "party 1 passes it on");
         assert_eq!(attempts.aborted(1, abort(2, Cause::Refused)), Ok(None), "and leaves");
         assert_eq!(attempts.open(), Err(culprit));
-        let mut attempts = Attempts::new(3);
+        let mut attempts = Attempts::new(3, Numbers::MAIN);
         assert_eq!(attempts.aborted(1, abort(1, Cause::Refused)), Ok(None));
         assert_eq!(attempts.aborted(2, abort(2, Cause::Cheating)), Ok(None));
         assert_eq!(attempts.open(), Err(abort(2, Cause::Cheating)), "the session is over");

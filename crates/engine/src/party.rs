@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
 
+use crate::attempts::{Attempts, Numbers};
 use crate::costs::{Costs, Phase};
 use crate::crew::Crew;
 use crate::ctx::Ctx;
@@ -46,6 +47,20 @@ impl Party {
     pub fn new(net: Box<dyn Net>) -> Party {
         let (me, parties) = (net.me(), net.parties());
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false, threads: vec![] }
+    }
+
+    /// Creates a side party that owns these links: a party beside the main one, with the same keys and links of its own.
+    /// Its runs have numbers that those of no other party of the session have; nor does it accept others of its peers,
+    /// which are on the same `side`.
+    ///
+    /// # Errors
+    /// [`Misuse`] where there are no numbers left for another side: from the 64th on.
+    pub fn on_side(net: Box<dyn Net>, side: usize) -> Result<Party> {
+        let numbers =
+            Numbers::of_side(side).ok_or(Misuse::Other { what: "more side parties than there are numbers" })?;
+        let party = Party::new(net);
+        party.core.attempts.replace(Attempts::new(party.parties(), numbers));
+        Ok(party)
     }
 
     /// Sets the number of this party's workers, this thread included; once only. A party with several of them runs

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::guarded;
 
-use crate::attempts::{Attempts, Greeted};
+use crate::attempts::{Attempts, Greeted, Numbers};
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::counting::Counting;
@@ -184,7 +184,7 @@ impl Core {
             deepest: Default::default(),
             sent: Arc::default(),
             table: Arc::new(Table::new(parties)),
-            attempts: RefCell::new(Attempts::new(parties)),
+            attempts: RefCell::new(Attempts::new(parties, Numbers::MAIN)),
             out: RefCell::new(vec![Vec::new(); parties]),
             gave_way: RefCell::default(),
             early: RefCell::default(),

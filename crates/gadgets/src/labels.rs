@@ -9,7 +9,7 @@ use quorate_ring::Bits;
 use crate::Gadgets;
 
 /// One party's labels of a matrix of wires, of rows and lanes like bits.
-pub trait Labels: Clone {
+pub trait Labels: Clone + Send + Sync {
     /// Returns the numbers of rows and lanes.
     fn shape(&self) -> (usize, usize);
     /// Returns the rows at these positions, which may repeat.

@@ -7,7 +7,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::hint;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::mailbox::Mailbox;
@@ -40,41 +40,68 @@ struct Letter {
     frame: Option<Frame>,
 }
 
+/// The lines between some parties. All meshes over them share their bandwidth.
+pub struct Lines {
+    shape: Shape,
+    /// By sender and receiver, the time at which the line will have sent all its data.
+    free_at: Arc<FreeAt>,
+}
+
+type FreeAt = Vec<Vec<Mutex<Instant>>>;
+
+impl Lines {
+    /// Returns the lines between `parties` parties, all of one shape.
+    pub fn new(parties: usize, shape: Shape) -> Lines {
+        let now = Instant::now();
+        let of_sender = |_| (0..parties).map(|_| Mutex::new(now)).collect();
+        Lines { shape, free_at: Arc::new((0..parties).map(of_sender).collect()) }
+    }
+
+    /// Connects every pair of parties; element i is party i's end.
+    pub fn mesh(&self) -> Vec<ShapedNet> {
+        let parties = self.free_at.len();
+        let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(Duration::ZERO))).collect());
+        let end = |me: usize| {
+            let mine: Arc<Mailbox<Letter>> = Arc::clone(&mailboxes[me]);
+            ShapedNet {
+                peers: Peers::new(me, parties),
+                shape: self.shape,
+                mailboxes: Arc::clone(&mailboxes),
+                free_at: Arc::clone(&self.free_at),
+                sent_at: vec![Instant::now(); parties],
+                travelling: Travelling::default(),
+                interrupt: Interrupt::new(move || mine.wake()),
+            }
+        };
+        (0..parties).map(end).collect()
+    }
+}
+
 /// One party's end of a shaped mesh.
 pub struct ShapedNet {
     peers: Peers,
     shape: Shape,
     mailboxes: Arc<Vec<Arc<Mailbox<Letter>>>>,
-    /// The time at which the link to each peer will have sent all its data.
-    free_at: Vec<Instant>,
+    free_at: Arc<FreeAt>,
+    /// The time at which the line to each peer will have sent all data of this mesh.
+    sent_at: Vec<Instant>,
     travelling: Travelling,
     interrupt: Interrupt,
 }
 
 /// Connects every pair of `parties` parties by links of one shape; element i is party i's end.
 pub fn mesh(parties: usize, shape: Shape) -> Vec<ShapedNet> {
-    let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(Duration::ZERO))).collect());
-    let now = Instant::now();
-    let end = |me: usize| {
-        let mine: Arc<Mailbox<Letter>> = Arc::clone(&mailboxes[me]);
-        ShapedNet {
-            peers: Peers::new(me, parties),
-            shape,
-            mailboxes: Arc::clone(&mailboxes),
-            free_at: vec![now; parties],
-            travelling: Travelling::default(),
-            interrupt: Interrupt::new(move || mine.wake()),
-        }
-    };
-    (0..parties).map(end).collect()
+    Lines::new(parties, shape).mesh()
 }
 
 impl ShapedNet {
     fn put(&mut self, to: usize, frame: Option<Frame>) {
-        let bytes = frame.as_ref().map_or(0, Vec::len);
-        let free_at = self.free_at[to].max(Instant::now()) + self.shape.occupied(bytes);
-        self.free_at[to] = free_at;
-        self.mailboxes[to].put(Letter { due: free_at + self.shape.rtt / 2, from: self.peers.me(), frame });
+        let (me, bytes) = (self.peers.me(), frame.as_ref().map_or(0, Vec::len));
+        // Letters of one line are put in the order in which it sends them.
+        let mut free_at = self.free_at[me][to].lock().unwrap_or_else(PoisonError::into_inner);
+        *free_at = (*free_at).max(Instant::now()) + self.shape.occupied(bytes);
+        self.sent_at[to] = *free_at;
+        self.mailboxes[to].put(Letter { due: *free_at + self.shape.rtt / 2, from: me, frame });
     }
 
     /// Returns the next letter that is due, and waits for it.
@@ -148,7 +175,7 @@ impl Net for ShapedNet {
     /// Returns the bytes that the link's bandwidth has not let through yet.
     fn queued(&self, to: usize) -> usize {
         let left =
-            self.free_at.get(to).map_or(Duration::ZERO, |free_at| free_at.saturating_duration_since(Instant::now()));
+            self.sent_at.get(to).map_or(Duration::ZERO, |sent_at| sent_at.saturating_duration_since(Instant::now()));
         self.shape.bytes_per_second.map_or(0, |rate| (left.as_secs_f64() * rate.max(1.0)) as usize)
     }
 
@@ -157,7 +184,7 @@ impl Net for ShapedNet {
     }
 
     fn flush(&mut self, wait: Wait) -> Result<(), NetError> {
-        let Some(sent) = self.free_at.iter().copied().max() else { return Ok(()) };
+        let Some(sent) = self.sent_at.iter().copied().max() else { return Ok(()) };
         let end = match wait {
             Wait::Poll => return Ok(()),
             Wait::Until(end) => end.min(sent),

@@ -91,6 +91,10 @@ impl Family for Pika {
         Ok(pika)
     }
 
+    fn beside(&self) -> Option<Pika> {
+        Some(Pika::beside(self))
+    }
+
     fn choose(&self, choices: &Choices) {
         self.set_comparisons(Comparisons::of(choices));
     }

@@ -128,6 +128,21 @@ impl Pika {
         Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))
     }
 
+    /// Returns this party once more, without correlations, for runs beside those of this one. Both have the masks of
+    /// factors of the runs before.
+    pub fn beside(&self) -> Pika {
+        let State { me, coins, comparisons, masks, session, .. } = &**self;
+        Pika(Arc::new(State {
+            me: *me,
+            coins: coins.clone(),
+            stock: Stock::default(),
+            comparisons: Held::new(comparisons.get()),
+            masks: masks.beside(),
+            session: *session,
+            hash: Hash::new(&Tccr::new(session)),
+        }))
+    }
+
     /// Returns this party without a session and its seeds.
     pub(crate) fn without_seeds(&self) -> Pika {
         Self::with_no_seeds(self.me)

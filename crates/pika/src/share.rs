@@ -30,24 +30,39 @@ impl Factor {
     }
 }
 
+type ByName = BTreeMap<u32, Arc<Share<Vector>>>;
+
 /// The masks of all factors, at party 2.
 #[derive(Default)]
-pub(crate) struct Masks(pub(crate) Held<BTreeMap<u32, Arc<Share<Vector>>>>);
+pub(crate) struct Masks {
+    /// Those of the run that is under way, which no other run may forget.
+    pub(crate) new: Held<ByName>,
+    /// Those of the runs before, which parties beside this one have, too.
+    pub(crate) kept: Arc<Held<ByName>>,
+}
 
 const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
 
 impl Masks {
     /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
     pub fn keep(&self, name: u32, mask: Share<Vector>) {
-        self.0.lock().insert(name, Arc::new(mask));
+        self.new.lock().insert(name, Arc::new(mask));
     }
 
     pub fn of(&self, name: u32) -> Result<Arc<Share<Vector>>> {
-        self.0.lock().get(&name).cloned().ok_or(NO_MASK)
+        let new = self.new.lock().get(&name).cloned();
+        new.or_else(|| self.kept.lock().get(&name).cloned()).ok_or(NO_MASK)
     }
 
-    /// Forgets the masks of values that no longer exist.
+    /// Ends a run: keeps its masks, and forgets those of values that no longer exist.
     pub fn forget(&self) {
-        self.0.lock().retain(|_, mask| Arc::strong_count(mask) > 1);
+        let mut kept = self.kept.lock();
+        kept.extend(self.new.take());
+        kept.retain(|_, mask| Arc::strong_count(mask) > 1);
+    }
+
+    /// Returns the masks for runs beside the one that is under way.
+    pub fn beside(&self) -> Masks {
+        Masks { new: Held::default(), kept: self.kept.clone() }
     }
 }

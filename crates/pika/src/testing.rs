@@ -50,7 +50,7 @@ impl Pika {
 
     /// Returns the names of the masks of factors that exist.
     pub fn insecure_masks(&self) -> Vec<u32> {
-        self.masks.0.lock().keys().copied().collect()
+        self.masks.kept.lock().keys().chain(self.masks.new.lock().keys()).copied().collect()
     }
 }
 

@@ -30,8 +30,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub(crate) struct Session {
     inner: Mutex<Inner>,
     arrays: Arrays,
-    /// The turns of threads that ask for values, in a session that checks values before it computes on them: a check
-    /// opens values of earlier runs, so no other run may be under way.
+    /// The turns of threads that ask for values, in a session that checks values before it computes on them: each
+    /// thread checks and submits its request before the next one checks.
     turns: Option<Turns>,
     /// The process that opened the session. A fork finds out that it is another one, even if another thread held the
     /// lock at the fork.
@@ -258,7 +258,7 @@ impl Session {
             return Err(raise(py, &SessionError::Forked)); // threads that stand in line do not exist here
         }
         let targets = nodes(targets);
-        let _turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
+        let turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
         self.with(py, |session| {
             self.take_over_released(session);
             Ok(())
@@ -266,6 +266,7 @@ impl Session {
         let checked = self.wait(py, |access| check(access, &targets))?;
         checked.warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let mut request = self.with(py, |session| session.submit(&targets, units))?.after(checked);
+        drop(turn);
         let mut interrupt: Option<PyErr> = None;
         while !py.detach(|| request.wait(TICK)) {
             if interrupt.is_none() {

@@ -84,6 +84,10 @@ impl Family for Rss {
         Ok(rss)
     }
 
+    fn beside(&self) -> Option<Rss> {
+        Some(Rss::beside(self))
+    }
+
     fn choose(&self, choices: &Choices) {
         self.set_forms(forms(choices));
     }

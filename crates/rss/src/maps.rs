@@ -11,6 +11,7 @@
 pub(crate) type Set = u8;
 
 /// The maps of one party. Indices of shares count this party's own shares, in the order of [`Maps::held`].
+#[derive(Clone)]
 pub(crate) struct Maps {
     pub parties: usize,
     /// Corruptions tolerated: t.

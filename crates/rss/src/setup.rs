@@ -39,7 +39,7 @@ pub struct State {
     /// Coins that all parties know; they must not be used as masks.
     pub(crate) public: Seed,
     /// The numbers of clients' packets that were accepted.
-    pub(crate) accepted: Held<Accepted>,
+    pub(crate) accepted: Arc<Held<Accepted>>,
     pub(crate) stock: Stock,
     pub(crate) forms: Held<Forms>,
     session: SessionId,
@@ -99,11 +99,27 @@ impl Rss {
             seeds: Vec::new(),
             private: Seed::from_bytes([0; SEED_BYTES]),
             public: public_seed(&session),
-            accepted: Held::default(),
+            accepted: Arc::default(),
             stock: Stock::default(),
             forms: Held::default(),
             session,
         })))
+    }
+
+    /// Returns this party once more, without correlations, for runs beside those of this one. Both accept a client's
+    /// packet once.
+    pub fn beside(&self) -> Rss {
+        let State { maps, seeds, private, public, accepted, forms, session, .. } = &**self;
+        Rss(Arc::new(State {
+            maps: maps.clone(),
+            seeds: seeds.clone(),
+            private: private.clone(),
+            public: public.clone(),
+            accepted: accepted.clone(),
+            stock: Stock::default(),
+            forms: Held::new(forms.get()),
+            session: *session,
+        }))
     }
 
     /// Returns the session's id, the same at all parties.

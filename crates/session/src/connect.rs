@@ -10,14 +10,26 @@ use quorate_net::{Net, memory, shaped};
 use crate::config::Config;
 use crate::error::SessionError;
 
-/// Creates links between all parties of a local session.
-pub(crate) fn local(parties: usize, network: Option<Network>) -> Vec<Box<dyn Net>> {
-    match network {
-        None => memory::mesh(parties).into_iter().map(|net| Box::new(net) as Box<dyn Net>).collect(),
-        Some(network) => {
-            let bytes_per_second = network.bits_per_second.map(|bits| bits / 8.0);
-            let shape = shaped::Shape { rtt: network.rtt, bytes_per_second };
-            shaped::mesh(parties, shape).into_iter().map(|net| Box::new(net) as Box<dyn Net>).collect()
+/// The links of a local session: its parties have one mesh for each track.
+pub(crate) enum LocalLinks {
+    /// Plain memory links between as many parties.
+    Memory(usize),
+    /// Links of a simulated network, whose bandwidth all meshes share.
+    Shaped(shaped::Lines),
+}
+
+impl LocalLinks {
+    pub fn new(parties: usize, network: Option<Network>) -> LocalLinks {
+        let Some(network) = network else { return LocalLinks::Memory(parties) };
+        let bytes_per_second = network.bits_per_second.map(|bits| bits / 8.0);
+        LocalLinks::Shaped(shaped::Lines::new(parties, shaped::Shape { rtt: network.rtt, bytes_per_second }))
+    }
+
+    /// Creates links between all parties.
+    pub fn mesh(&self) -> Vec<Box<dyn Net>> {
+        match self {
+            LocalLinks::Memory(parties) => memory::mesh(*parties).into_iter().map(|net| Box::new(net) as _).collect(),
+            LocalLinks::Shaped(lines) => lines.mesh().into_iter().map(|net| Box::new(net) as _).collect(),
         }
     }
 }

@@ -13,7 +13,10 @@ use crate::party::stats::{Progress, RunStats};
 use crate::work::data::{Data, OwnInput};
 
 /// A request to run what some reveals need.
+#[derive(Clone)]
 pub(crate) struct Job {
+    /// The request's number in the session.
+    pub number: u64,
     /// The program when the run was asked for.
     pub program: Program,
     pub reveals: Vec<Reveal>,
@@ -27,11 +30,18 @@ pub(crate) struct Job {
     pub reply: Sender<Reply>,
 }
 
+impl Job {
+    /// Returns the nodes that it reveals.
+    pub fn targets(&self) -> Vec<NodeId> {
+        self.reveals.iter().map(|reveal| reveal.node).collect()
+    }
+}
+
 /// A finished run at one party.
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
     pub stats: RunStats,
-    /// The nodes that this party may still need, where forgetting others is worthwhile.
+    /// The nodes that this party of a deployment may still need, where forgetting others is worthwhile.
     pub needs: Option<BTreeSet<NodeId>>,
 }
 

@@ -7,6 +7,8 @@ mod planning;
 pub(crate) mod program;
 pub(crate) mod queue;
 pub(crate) mod serve;
+pub(crate) mod shared;
 pub(crate) mod stats;
 pub(crate) mod store;
+pub(crate) mod tracks;
 mod worker;

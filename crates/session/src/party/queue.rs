@@ -1,21 +1,35 @@
-//! The requests of a session, which its parties serve one after the other.
+//! The requests of a session, and the order in which its parties serve them.
 //!
-//! The parties of a process begin a request together, once the one before has ended at all of them. So an interrupt
-//! ends the request that it is meant for, at every party: numbers of attempts tell only the newest requests apart
-//! (`engine/attempts.rs`), and a party that was ahead would meet its peers in another request than theirs.
+//! The parties of a process begin a request together, and end it together. So an interrupt ends the request that it is
+//! meant for, at every party: numbers of attempts tell only the newest requests apart (`engine/attempts.rs`), and a
+//! party that was ahead would meet its peers in another request than theirs.
+//!
+//! Requests that may compute the same node never overlap, and come in order. In a local session of a family that can
+//! run programs side by side, small requests do not wait for others: while the main track serves a request, side
+//! tracks serve them. Large ones are served by the main track alone, in order.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quorate_graph::{Graph, NodeId};
-use quorate_net::Interrupt;
+use quorate_graph::{Graph, NodeId, Op};
 use quorate_planner::Reveal;
 
+use super::job::{Job, Reply};
+use super::program::{Length, Program};
+use super::shared::Holds;
+use super::tracks::{Beside, Seat, Serving, Thread, Track};
 use crate::error::SessionError;
-use crate::party::job::Job;
-use crate::party::program::Program;
 use crate::plan::Plan;
+
+/// The largest request that is served beside others: nodes to compute, their elements, and those of their operands.
+const SMALL_NODES: usize = 500;
+const SMALL_RESULTS: usize = 5_000;
+const SMALL_OPERANDS: usize = 100_000;
+/// The number of waiting requests that are looked at when one ends.
+const LOOKED_AT: usize = 256;
+/// The place of the main track.
+const MAIN: usize = 0;
 
 /// A command for a party.
 pub(crate) enum Command {
@@ -29,12 +43,6 @@ pub(crate) enum Command {
         dropped: Vec<NodeId>,
         reply: Sender<std::result::Result<Plan, SessionError>>,
     },
-    /// The steps that a run of these nodes would take.
-    Needed {
-        graph: Arc<Graph>,
-        targets: Vec<NodeId>,
-        reply: Sender<Vec<NodeId>>,
-    },
     Leave {
         gave_up: bool,
     },
@@ -46,23 +54,23 @@ pub(crate) struct Queue(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    seats: Vec<Seat>,
+    /// The main track, and side tracks that were opened so far.
+    tracks: Vec<Track>,
     waiting: VecDeque<Entry>,
-    /// The request that the parties serve, and the number of them that have not ended it.
-    running: Option<(u64, usize)>,
+    /// The values of each party, where this process has all of them.
+    values: Vec<Arc<dyn Holds>>,
+    /// The way to open side tracks, where requests may be served side by side.
+    beside: Option<Beside>,
     /// Whether all requests are interrupted, and the parties' goodbyes, too.
     hurries: bool,
-}
-
-/// The ways to a party of this process.
-struct Seat {
-    commands: Sender<Command>,
-    interrupt: Option<Interrupt>,
+    /// Whether a side track cannot go on; nor can the session then.
+    is_over: bool,
 }
 
 struct Entry {
     number: u64,
     what: What,
+    takes: Takes,
     is_cancelled: bool,
 }
 
@@ -74,42 +82,96 @@ enum What {
     },
 }
 
-/// One party's part in the request that is served. When all parts are dropped, the next request begins, however the
-/// party's thread ended.
-pub(crate) struct Part(Arc<Queue>);
+/// What a request takes to serve.
+#[derive(Clone, Default)]
+pub(super) struct Takes {
+    /// The nodes that it may compute.
+    nodes: Vec<NodeId>,
+    is_small: bool,
+}
+
+/// The end of a request at one party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    Well,
+    /// It takes too much memory to be served beside others, and nothing was done.
+    TooLarge,
+    Badly,
+    /// No further request can be served at this seat.
+    Over,
+}
+
+/// One party's part in a request that is served. When all parts have ended, the request has; a part that is dropped
+/// ends badly.
+pub(crate) struct Part {
+    queue: Arc<Queue>,
+    track: usize,
+    ending: Ending,
+    reply: Option<(Sender<Reply>, Reply)>,
+}
+
+impl Part {
+    /// Ends the part with this reply, which is sent when all parties have ended theirs.
+    pub fn end(mut self, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) {
+        (self.ending, self.reply) = (ending, reply);
+    }
+}
 
 impl Drop for Part {
     fn drop(&mut self) {
-        self.0.end_part();
+        self.queue.end_part(self.track, self.ending, self.reply.take());
     }
 }
 
 impl Queue {
+    /// Returns the queue of parties that sit at these seats. A local session has the `values` of all of them, and may
+    /// have a way to open tracks beside the main one.
+    pub fn new(main: Vec<Seat>, values: Vec<Arc<dyn Holds>>, beside: Option<Beside>) -> Arc<Queue> {
+        let tracks = vec![Track::new(main)];
+        Arc::new(Queue(Mutex::new(State { tracks, values, beside, ..State::default() })))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a party of this process. Nothing is queued before all are added.
-    pub fn add(&self, commands: Sender<Command>, interrupt: Option<Interrupt>) {
-        self.lock().seats.push(Seat { commands, interrupt });
-    }
-
     /// Queues a request: a job for each party.
-    pub fn run(self: &Arc<Self>, number: u64, jobs: Vec<Job>) {
-        self.push(Entry { number, what: What::Run(jobs), is_cancelled: false });
+    pub fn run(self: &Arc<Self>, number: u64, mut jobs: Vec<Job>) {
+        let state = self.lock();
+        let mut takes = Takes::default();
+        if let (Some(values), Some(job)) = (state.values.first(), jobs.first()) {
+            let (graph, targets) = (&job.program.graph, job.targets());
+            takes = Takes::of(graph, values.needed(graph, &targets), &targets);
+        }
+        state.values.iter().zip(&mut jobs).for_each(|(values, job)| values.take_over(job));
+        self.push(state, Entry { number, what: What::Run(jobs), takes, is_cancelled: false });
     }
 
     /// Lets the parties leave after the requests so far.
     pub fn leave(self: &Arc<Self>, gave_up: bool) {
-        self.push(Entry { number: 0, what: What::Leave { gave_up }, is_cancelled: false });
+        let takes = Takes::default();
+        self.push(self.lock(), Entry { number: 0, what: What::Leave { gave_up }, takes, is_cancelled: false });
     }
 
-    fn push(self: &Arc<Self>, entry: Entry) {
-        let mut state = self.lock();
+    fn push(self: &Arc<Self>, mut state: MutexGuard<'_, State>, entry: Entry) {
         state.waiting.push_back(entry);
         let refused = self.begin_next(&mut state);
         drop(state);
         drop(refused);
+    }
+
+    /// Returns the nodes that a run of these nodes would compute now, in a local session.
+    pub fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId> {
+        let values = self.lock().values.first().cloned();
+        values.map_or(vec![], |values| values.needed(graph, targets))
+    }
+
+    /// Returns the nodes that may still be needed in a local session, with the length of the program of which that is
+    /// true, where forgetting the others is worthwhile.
+    pub fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
+        let values = self.lock().values.clone();
+        let needs: Vec<_> = values.iter().map(|values| values.needs()).collect();
+        needs.into_iter().next().flatten()
     }
 
     /// Interrupts a request, whether it waits or is served; does nothing if it has ended. One that waits begins in its
@@ -117,9 +179,8 @@ impl Queue {
     /// whether it waits.
     pub fn interrupt(&self, number: u64) -> bool {
         let mut state = self.lock();
-        if state.running.is_some_and(|(running, _)| running == number) {
-            state.raise();
-        }
+        let serves = |track: &&mut Track| track.serving.as_ref().is_some_and(|serving| serving.number == number);
+        state.tracks.iter_mut().find(serves).into_iter().for_each(Track::raise);
         let waiting = state.waiting.iter_mut().find(|entry| entry.number == number);
         waiting.map(|entry| entry.is_cancelled = true).is_some()
     }
@@ -127,9 +188,7 @@ impl Queue {
     /// Interrupts all requests.
     pub fn interrupt_all(&self) {
         let mut state = self.lock();
-        if state.running.is_some() {
-            state.raise();
-        }
+        state.tracks.iter_mut().filter(|track| track.serving.is_some()).for_each(Track::raise);
         state.waiting.iter_mut().for_each(|entry| entry.is_cancelled = true);
     }
 
@@ -138,52 +197,126 @@ impl Queue {
         self.interrupt_all();
         let mut state = self.lock();
         state.hurries = true;
-        state.raise();
+        state.tracks.iter_mut().for_each(Track::raise);
     }
 
-    /// Notes that a party has ended its part. After the last one the next request begins.
-    fn end_part(self: &Arc<Self>) {
+    /// Returns the threads of all parties.
+    pub fn threads(&self) -> Vec<Thread> {
+        let state = self.lock();
+        let seats = state.tracks.iter().flat_map(|track| track.seats.iter().map(|seat| &seat.thread));
+        seats.chain(state.beside.iter().flat_map(|beside| &beside.retired)).cloned().collect()
+    }
+
+    /// Notes that a party has ended its part. After the last one the request has ended, and others may begin.
+    fn end_part(self: &Arc<Self>, track: usize, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) {
         let mut state = self.lock();
-        state.running = state.running.map(|(number, left)| (number, left - 1)).filter(|&(_, left)| left > 0);
+        let ended = state.tracks[track].end_part(ending, reply);
+        let replies = ended.map_or(vec![], |serving| state.end(track, serving));
         let refused = self.begin_next(&mut state);
         drop(state);
+        for (to, reply) in replies {
+            let _ = to.send(reply); // nobody may wait for it
+        }
         drop(refused);
     }
 
-    /// Begins the next request if none is served. Returns commands for parties whose threads have ended; they are
-    /// dropped without the lock, since they hold parts.
-    fn begin_next(self: &Arc<Self>, state: &mut State) -> Vec<Command> {
-        let mut refused = Vec::new();
-        while state.running.is_none() {
-            let Some(Entry { number, what, is_cancelled }) = state.waiting.pop_front() else { break };
-            state.lower(); // an interrupt that came too late for the last request does not end this one
-            if is_cancelled || state.hurries {
-                state.raise();
-            }
-            let commands: Vec<Command> = match what {
+    /// Begins all requests that can begin. Returns commands for parties whose threads have ended, and jobs that nobody
+    /// can serve any more. They are to be dropped without the lock, since they hold parts and ways to reply.
+    fn begin_next(self: &Arc<Self>, state: &mut State) -> (Vec<Command>, Vec<Job>) {
+        let (mut refused, mut gone) = (Vec::new(), Vec::new());
+        while let Some((place, track)) = state.next() {
+            let Some(entry) = state.waiting.remove(place) else { break };
+            match entry.what {
+                What::Run(jobs) if state.is_over => gone.extend(jobs),
                 What::Run(jobs) => {
-                    state.running = Some((number, jobs.len()));
-                    jobs.into_iter().map(|job| Command::Run(job, Part(self.clone()))).collect()
+                    state.values.iter().for_each(|values| values.begin(entry.number));
+                    let again = if track == MAIN { vec![] } else { jobs.clone() };
+                    let serving = Serving::new(entry.number, entry.takes, jobs.len(), again);
+                    state.tracks[track].begin(serving, entry.is_cancelled || state.hurries);
+                    let part = || Part { queue: self.clone(), track, ending: Ending::Badly, reply: None };
+                    let commands = jobs.into_iter().map(|job| Command::Run(job, part())).collect();
+                    refused.extend(state.tracks[track].send(commands));
                 }
-                What::Leave { gave_up } => state.seats.iter().map(|_| Command::Leave { gave_up }).collect(),
-            };
-            for (seat, command) in state.seats.iter().zip(commands) {
-                refused.extend(seat.commands.send(command).err().map(|error| error.0));
+                What::Leave { gave_up } => {
+                    let in_a_hurry = state.hurries;
+                    state.tracks.iter_mut().for_each(|track| track.leave(gave_up, in_a_hurry));
+                    state.lose();
+                }
             }
         }
-        refused
+        (refused, gone)
     }
 }
 
 impl State {
-    fn raise(&self) {
-        self.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
+    /// Returns the next request that can begin, by its place in the line, and the track that is free for it.
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let mut main_is_taken = self.tracks.first()?.serving.is_some();
+        for place in 0..self.waiting.len().min(LOOKED_AT) {
+            let Entry { what, takes, .. } = &self.waiting[place];
+            if matches!(what, What::Leave { .. }) {
+                let all_rest = self.tracks.iter().all(|track| track.serving.is_none());
+                return (place == 0 && all_rest).then_some((place, MAIN));
+            }
+            let before = self.waiting.iter().take(place).map(|entry| &entry.takes);
+            let served = self.tracks.iter().filter_map(|track| track.serving.as_ref().map(|serving| &serving.takes));
+            let must_wait = before.chain(served).any(|other| other.meets(takes));
+            if !must_wait && !main_is_taken {
+                return Some((place, MAIN));
+            }
+            let is_small = takes.is_small;
+            let beside = self.beside.as_mut()?;
+            if !must_wait && is_small {
+                return beside.free(&mut self.tracks).map(|track| (place, track));
+            }
+            main_is_taken |= !is_small; // a large request waits for it
+        }
+        None
     }
 
-    fn lower(&self) {
-        self.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
-            flag.take();
-        });
+    /// Ends a request that all parties have ended. Returns the replies to send.
+    fn end(&mut self, track: usize, serving: Serving) -> Vec<(Sender<Reply>, Reply)> {
+        let Serving { number, takes, is_interrupted, again, ending, replies, .. } = serving;
+        if ending == Ending::TooLarge {
+            let (takes, what) = (Takes { is_small: false, ..takes }, What::Run(again));
+            self.waiting.push_front(Entry { number, what, takes, is_cancelled: is_interrupted });
+            return vec![];
+        }
+        let mut keeps = None;
+        for values in &self.values {
+            keeps = values.end(number, ending == Ending::Well, keeps);
+        }
+        if ending == Ending::Over {
+            self.is_over = track != MAIN; // the parties of the main track say so themselves
+            self.lose();
+        }
+        replies
+    }
+
+    /// Drops the parties' values and keys: no further request can use them.
+    fn lose(&mut self) {
+        self.values.iter().for_each(|values| values.lose());
+        self.beside.iter_mut().for_each(Beside::close);
+    }
+}
+
+impl Takes {
+    /// Returns what a request takes that computes these nodes, of which `targets` are revealed.
+    fn of(graph: &Graph, needed: Vec<NodeId>, targets: &[NodeId]) -> Takes {
+        let elements = |id: &NodeId| graph.node(*id).shape.iter().product::<usize>();
+        let results: usize = needed.iter().chain(targets).map(elements).sum();
+        let operands: usize = needed.iter().flat_map(|&id| graph.node(id).inputs.iter()).map(elements).sum();
+        let is_small = needed.len() <= SMALL_NODES && results <= SMALL_RESULTS && operands <= SMALL_OPERANDS;
+        // Public numbers are no values that a run leaves, and many requests share them.
+        let is_value = |id: &NodeId| !matches!(graph.node(*id).op, Op::Constant(_));
+        Takes { nodes: needed.into_iter().filter(is_value).collect(), is_small }
+    }
+
+    /// Returns whether two requests may compute the same node.
+    fn meets(&self, other: &Takes) -> bool {
+        let (few, many) = if self.nodes.len() < other.nodes.len() { (self, other) } else { (other, self) };
+        let (Some(first), Some(last)) = (many.nodes.first(), many.nodes.last()) else { return false };
+        few.nodes.iter().any(|id| (first..=last).contains(&id) && many.nodes.binary_search(id).is_ok())
     }
 }
 
@@ -192,20 +325,18 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::mpsc::{Receiver, channel};
 
-    use quorate_net::{Net, memory};
+    use quorate_net::{Interrupt, Net, memory};
 
     use super::*;
 
     /// Returns a queue for as many parties as there are flags, and the commands that reach each.
     fn queue(flags: &[Interrupt]) -> (Arc<Queue>, Vec<Receiver<Command>>) {
-        let queue = Arc::<Queue>::default();
         let seat = |flag: &Interrupt| {
             let (commands, inbox) = channel();
-            queue.add(commands, Some(flag.clone()));
-            inbox
+            (Seat { commands, interrupt: flag.clone(), thread: Default::default() }, inbox)
         };
-        let inboxes = flags.iter().map(seat).collect();
-        (queue, inboxes)
+        let (seats, inboxes) = flags.iter().map(seat).unzip();
+        (Queue::new(seats, vec![], None), inboxes)
     }
 
     fn flags() -> Vec<Interrupt> {
@@ -215,6 +346,7 @@ mod tests {
     /// Queues a request, which reveals nothing.
     fn run(queue: &Arc<Queue>, number: u64) {
         let job = |_| Job {
+            number,
             program: Default::default(),
             reveals: vec![],
             units: number == 2,
@@ -262,7 +394,7 @@ mod tests {
         drop(inboxes);
         run(&queue, 4);
         queue.leave(true);
-        assert!(queue.lock().waiting.is_empty() && queue.lock().running.is_none());
+        assert!(queue.lock().waiting.is_empty() && queue.lock().tracks[MAIN].serving.is_none());
     }
 
     #[test]

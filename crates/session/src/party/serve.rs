@@ -2,20 +2,23 @@
 //! leave.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Result, Trace};
 use quorate_gadgets::Family;
+use quorate_net::Net;
 use quorate_planner::Book;
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
 use quorate_ring::threads;
 
-use super::job::Reply;
-use super::queue::Command;
+use super::job::{Job, Reply};
+use super::queue::{Command, Ending, Part};
+use super::shared::{Holds, Shared};
+use super::tracks::{Seat, SitsBeside};
 use super::worker::{State, Worker};
 use crate::error::SessionError;
 use crate::options::{Options, default_threads};
@@ -28,7 +31,16 @@ use crate::plan::{Pricing, Setting};
 pub(crate) struct Desk {
     pub book: Arc<Mutex<Book>>,
     pub commands: Receiver<Command>,
-    pub ready: Sender<std::result::Result<usize, SessionError>>,
+    pub ready: Sender<std::result::Result<Ready, SessionError>>,
+}
+
+/// A party that is set up.
+pub(crate) struct Ready {
+    pub party: usize,
+    /// Its values, in a local session.
+    pub values: Option<Arc<dyn Holds>>,
+    /// The way to further seats, in a local session whose family can run programs side by side.
+    pub beside: Option<Arc<dyn SitsBeside>>,
 }
 
 /// The input of a party's thread.
@@ -61,60 +73,148 @@ fn serve<B: Family>(serve: Serve) {
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
     let threads =
         threads::set_threads(workers).map_err(SessionError::Threads).and_then(|()| Ok(party.set_workers(workers)?));
-    let (backend, prices) =
-        match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
+    let (backend, pricing) =
+        match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, setting)?)) {
             Ok(set_up) => set_up,
             Err(error) => {
                 let _ = ready.send(Err(error));
                 return;
             }
         };
-    let _ = ready.send(Ok(me));
-    let store = Store::new(party.parties());
-    let free = vec![u64::MAX; party.parties()];
-    let remembered = Remembered::default();
-    let mut worker =
-        Worker { party, state: State { backend, options, store, prices, remembered, setting, sharing, free } };
-    while let Ok(command) = commands.recv() {
-        match command {
-            Command::Run(job, part) => {
-                let reply = job.reply.clone();
-                let result = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.run(job))));
-                let lost = !matches!(result, Ok(Ok(_)));
-                let result = result.map_or_else(
-                    |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
-                    |run| run.unwrap_or_else(|short| Err(short.into())),
-                );
-                if result.is_err() {
-                    worker.state.backend.cut_off();
-                    worker.state.backend.wipe();
+    let place = Place { options, pricing, book, setting, sharing, parties: party.parties() };
+    let is_local = matches!(setting, Setting::Here { .. });
+    let values = is_local.then(|| Arc::new(Shared::<B>::new(place.parties)));
+    // With a limit on memory, requests come one after the other, each within the limit.
+    let beside = values.as_ref().filter(|_| place.options.max_memory.is_none()).and_then(|values| {
+        let side = Side { backend: backend.beside()?, place: place.beside(), values: values.clone() };
+        Some(Arc::new(side) as Arc<dyn SitsBeside>)
+    });
+    let holds = values.clone().map(|values| values as Arc<dyn Holds>);
+    let _ = ready.send(Ok(Ready { party: me, values: holds, beside }));
+    drop(ready);
+    place.worker(party, backend, (values, false)).attend(&commands);
+}
+
+/// What the workers of a party have in common, apart from its backend and its values.
+#[derive(Clone)]
+struct Place {
+    options: Options,
+    /// The prices on which the parties agreed, where sharings are mixed.
+    pricing: Option<Pricing>,
+    book: Arc<Mutex<Book>>,
+    setting: Setting,
+    sharing: usize,
+    parties: usize,
+}
+
+impl Place {
+    /// Returns the place of side seats. They have a book of their own: the main seat's is held while a large request is
+    /// planned.
+    fn beside(&self) -> Place {
+        Place { book: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns a worker at a seat of this place: the main one, or one beside it.
+    fn worker<B: Family>(
+        self,
+        party: Party,
+        backend: B,
+        (values, is_beside): (Option<Arc<Shared<B>>>, bool),
+    ) -> Worker<B> {
+        let Place { options, pricing, book, setting, sharing, parties } = self;
+        let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options.clone(), book));
+        let (store, free, remembered) = (Store::new(parties), vec![u64::MAX; parties], Remembered::default());
+        let state = State { backend, options, store, prices, remembered, setting, sharing, free, is_beside };
+        Worker { party, state, values }
+    }
+}
+
+/// A party of a local session that takes more seats.
+struct Side<B: Family> {
+    backend: B,
+    place: Place,
+    values: Arc<Shared<B>>,
+}
+
+impl<B: Family> SitsBeside for Side<B> {
+    fn sit(&self, side: usize, net: Box<dyn Net>) -> Option<Seat> {
+        let (me, interrupt, (commands, inbox)) = (net.me(), net.interrupt_handle(), channel());
+        let (backend, place, values) = (self.backend.beside()?, self.place.clone(), self.values.clone());
+        let serve = move || {
+            let Ok(party) = Party::on_side(net, side) else { return };
+            place.worker(party, backend, (Some(values), true)).attend(&inbox);
+        };
+        let name = format!("party {me}, side {side}");
+        let thread = std::thread::Builder::new().name(name).spawn(serve).ok()?;
+        Some(Seat { commands, interrupt, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+}
+
+impl<B: Family> Worker<B> {
+    /// Serves commands until told to leave, or until a run ends in a way after which nothing can be served.
+    fn attend(mut self, commands: &Receiver<Command>) {
+        while let Ok(command) = commands.recv() {
+            match command {
+                Command::Run(job, part) => {
+                    if self.serve(job, part) {
+                        return;
+                    }
                 }
-                worker.state.backend.forget();
-                if worker.party.is_over() {
-                    // The session is over: no run can ask for these values.
-                    worker.state.store = Store::new(worker.party.parties());
+                Command::Plan { program, reveals, assumed, dropped, reply } => {
+                    self.refresh();
+                    let plan = catch_unwind(AssertUnwindSafe(|| {
+                        guarded(|| self.plan(&program, &reveals, &assumed, &dropped))
+                    }));
+                    let _ = reply.send(plan.map_or_else(
+                        |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
+                        |plan| plan.unwrap_or_else(|short| Err(short.into())),
+                    ));
                 }
-                let _ = reply.send(Reply { party: me, result }); // nobody may wait for it
-                if lost {
+                Command::Leave { gave_up } => {
+                    self.party.leave(gave_up);
                     return;
                 }
-                drop(part);
             }
-            Command::Plan { program, reveals, assumed, dropped, reply } => {
-                let plan =
-                    catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&program, &reveals, &assumed, &dropped))));
-                let _ = reply.send(plan.map_or_else(
-                    |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
-                    |plan| plan.unwrap_or_else(|short| Err(short.into())),
-                ));
-            }
-            Command::Needed { graph, targets, reply } => {
-                let _ = reply.send(graph.needed(&targets, &|id| worker.state.store.has(id)));
-            }
-            Command::Leave { gave_up } => {
-                worker.party.leave(gave_up);
-                return;
-            }
+        }
+    }
+
+    /// Serves a request, and ends this party's part in it. Returns whether the thread must end: it panicked, or ran out
+    /// of memory.
+    fn serve(&mut self, job: Job, part: Part) -> bool {
+        let (me, number, reply) = (self.party.me(), job.number, job.reply.clone());
+        let result = catch_unwind(AssertUnwindSafe(|| guarded(|| self.run(job))));
+        let is_lost = !matches!(result, Ok(Ok(_)));
+        let result = result.map_or_else(
+            |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
+            |run| run.unwrap_or_else(|short| Err(short.into())),
+        );
+        if result.is_err() {
+            self.state.backend.cut_off();
+            self.state.backend.wipe();
+        }
+        if let Some(values) = &self.values {
+            values.leave(number, self.state.store.take_pending());
+        }
+        if self.values.is_some() || self.party.is_over() {
+            // A view has served its purpose, and after the end of the session no run can ask for values.
+            self.state.store = Store::new(self.party.parties());
+        }
+        self.state.backend.forget();
+        let ending = match &result {
+            _ if is_lost || self.party.is_over() => Ending::Over,
+            Ok(Some(_)) => Ending::Well,
+            Ok(None) => Ending::TooLarge,
+            Err(_) => Ending::Badly,
+        };
+        let result = result.transpose();
+        part.end(ending, result.map(|result| (reply, Reply { party: me, result })));
+        is_lost
+    }
+
+    /// Reads the values anew, where other seats may have changed them.
+    fn refresh(&mut self) {
+        if let Some(values) = &self.values {
+            self.state.store = values.now();
         }
     }
 }
@@ -132,24 +232,23 @@ fn set_up<B: Family>(
     protocol: Protocol,
     options: &Options,
     coins: Option<Seed>,
-    (setting, book): (Setting, Arc<Mutex<Book>>),
-) -> Result<(B, Option<DryRuns<B>>)> {
+    setting: Setting,
+) -> Result<(B, Option<Pricing>)> {
     let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
     let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
     let mixes = options.mixes(protocol);
-    let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
+    let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
         let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
         if !mixes {
             return Ok((backend, None));
         }
-        let pricing = Pricing::agreed(ctx, setting).await?;
-        Ok((backend, Some(DryRuns::new(pricing, ctx.parties(), options.clone(), book))))
+        Ok((backend, Some(Pricing::agreed(ctx, setting).await?)))
     })?;
     run.finish();
     if let (Some(network), None) = (options.network, options.max_memory) {
         let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
         backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
     }
-    Ok((backend, prices))
+    Ok((backend, pricing))
 }

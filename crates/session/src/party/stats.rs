@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use quorate_engine::clock::own_seconds;
@@ -139,9 +140,21 @@ impl Stats {
 pub struct Progress {
     phase: AtomicU8,
     expected: AtomicU64,
+    /// The counter of the bytes that the party has sent in the run.
+    sent: OnceLock<Arc<AtomicU64>>,
 }
 
 impl Progress {
+    /// Sets the counter of the bytes that the party sends in the run, which has begun.
+    pub(crate) fn counts(&self, sent: Arc<AtomicU64>) {
+        self.sent.get_or_init(|| sent);
+    }
+
+    /// Returns the payload bytes that the party has sent in the run.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.get().map_or(0, |sent| sent.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn enter(&self, phase: Phase, expected_bytes: u64) {
         self.expected.store(expected_bytes, Ordering::Relaxed);
         self.phase.store(1 + phase as u8, Ordering::Relaxed);

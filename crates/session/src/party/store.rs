@@ -12,9 +12,10 @@
 //! A party shows no result before it has heard that all parties are prepared. So if a run is dropped, no party has
 //! shown anything of it. And whatever a party has shown is committed everywhere, with the randomness with which it was
 //! shown. The parties then compare what they hold; a disagreement is an error, never a hang.
+//!
+//! The parties of a local session need no handshake for this: see [`shared`](super::shared).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use quorate_engine::{Error, Mismatch, Result};
@@ -31,14 +32,14 @@ const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
 
 pub(crate) struct Store<S: Computes> {
     /// Values of committed runs.
-    pub values: Known<S>,
+    pub values: Arc<Known<S>>,
     /// This party's inputs that have not been used by a committed run.
-    pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+    pub inputs: Arc<BTreeMap<NodeId, Arc<OwnInput>>>,
     pending: Option<Pending<S>>,
     /// The last run for which this party was prepared and that may count.
     prepared: u32,
     /// The user's arrays that at least one party still holds.
-    alive: BTreeSet<NodeId>,
+    alive: Arc<BTreeSet<NodeId>>,
     /// The number of the program's arrays that were added to `alive`, and their hash.
     seen: usize,
     arrays_hash: blake3::Hasher,
@@ -49,7 +50,7 @@ pub(crate) struct Store<S: Computes> {
 }
 
 /// The state after a run for which this party was prepared; it takes effect if the run counts.
-struct Pending<S: Computes> {
+pub(crate) struct Pending<S: Computes> {
     run: u32,
     computed: Known<S>,
     after: Kept,
@@ -130,11 +131,11 @@ pub(crate) struct Note {
 impl<S: Computes> Store<S> {
     pub fn new(parties: usize) -> Self {
         Store {
-            values: BTreeMap::new(),
-            inputs: BTreeMap::new(),
+            values: Arc::default(),
+            inputs: Arc::default(),
             pending: None,
             prepared: 0,
-            alive: BTreeSet::new(),
+            alive: Arc::default(),
             seen: 0,
             arrays_hash: blake3::Hasher::new_derive_key("quorate/session/arrays"),
             dropped_by: BTreeMap::new(),
@@ -154,7 +155,7 @@ impl<S: Computes> Store<S> {
     }
 
     /// Returns the values that exist, as far as this party knows, with their nodes.
-    pub fn known(&self) -> impl Iterator<Item = (&NodeId, &Rc<Value<S>>)> {
+    pub fn known(&self) -> impl Iterator<Item = (&NodeId, &Arc<Value<S>>)> {
         self.values.iter().chain(self.pending.iter().flat_map(|pending| &pending.computed))
     }
 
@@ -166,14 +167,63 @@ impl<S: Computes> Store<S> {
         inputs: BTreeMap<NodeId, Arc<OwnInput>>,
         dropped: Vec<NodeId>,
     ) -> [u8; 32] {
-        for &id in arrays.since(self.seen) {
-            self.alive.insert(id);
+        let fresh = arrays.since(self.seen);
+        if !fresh.is_empty() {
+            Arc::make_mut(&mut self.alive).extend(fresh);
+        }
+        for &id in fresh {
             self.arrays_hash.update(&id.0.to_le_bytes());
         }
-        self.seen = arrays.len();
-        self.inputs.extend(inputs);
+        self.seen = self.seen.max(arrays.len());
+        if !inputs.is_empty() {
+            Arc::make_mut(&mut self.inputs).extend(inputs);
+        }
         self.own_drops.waiting.extend(dropped);
+        self.arrays_hash()
+    }
+
+    /// Returns the hash of the program's arrays.
+    pub fn arrays_hash(&self) -> [u8; 32] {
         self.arrays_hash.finalize().into()
+    }
+
+    /// Returns what is settled: all but the pending run and what peers are to be told.
+    pub fn settled(&self) -> Self {
+        Store {
+            values: self.values.clone(),
+            inputs: self.inputs.clone(),
+            pending: None,
+            prepared: 0,
+            alive: self.alive.clone(),
+            seen: self.seen,
+            arrays_hash: self.arrays_hash.clone(),
+            dropped_by: BTreeMap::new(),
+            own_drops: OwnDrops::default(),
+            parties: self.parties,
+        }
+    }
+
+    /// Counts these nodes as arrays of the user's.
+    pub fn hold(&mut self, ids: impl Iterator<Item = NodeId>) {
+        let more: Vec<NodeId> = ids.filter(|id| !self.alive.contains(id)).collect();
+        if !more.is_empty() {
+            Arc::make_mut(&mut self.alive).extend(more);
+        }
+    }
+
+    /// Records that all parties have released these arrays.
+    pub fn release(&mut self, ids: &[NodeId]) {
+        if !ids.is_empty() {
+            let alive = Arc::make_mut(&mut self.alive);
+            ids.iter().for_each(|id| {
+                alive.remove(id);
+            });
+        }
+    }
+
+    /// Returns what the run left for which this party was prepared last.
+    pub fn take_pending(&mut self) -> Option<Pending<S>> {
+        self.pending.take()
     }
 
     /// Returns the note that this party sends to the others in the handshake.
@@ -224,11 +274,22 @@ impl<S: Computes> Store<S> {
         Ok(())
     }
 
-    fn commit(&mut self, pending: Pending<S>) {
+    /// Takes over what a run computed, and keeps what it left.
+    pub fn commit(&mut self, pending: Pending<S>) {
         let Pending { computed, after, nodes, .. } = pending;
-        self.values.extend(computed);
-        self.values.retain(|id, _| after.values.contains(id));
-        self.inputs.retain(|id, _| id.index() >= nodes || after.inputs.contains(id));
+        self.add(computed);
+        self.retain(&after, nodes);
+    }
+
+    /// Takes over what a run computed.
+    pub fn add(&mut self, computed: Known<S>) {
+        Arc::make_mut(&mut self.values).extend(computed);
+    }
+
+    /// Keeps these values, and these inputs among the first `nodes` of the program.
+    pub fn retain(&mut self, after: &Kept, nodes: usize) {
+        Arc::make_mut(&mut self.values).retain(|id, _| after.values.contains(id));
+        Arc::make_mut(&mut self.inputs).retain(|id, _| id.index() >= nodes || after.inputs.contains(id));
     }
 
     fn note_dropped(&mut self, party: usize, dropped: &[Range]) {
@@ -248,7 +309,7 @@ impl<S: Computes> Store<S> {
                 *by |= 1 << party;
                 if by.count_ones() as usize == self.parties {
                     self.dropped_by.remove(&id);
-                    self.alive.remove(&id);
+                    Arc::make_mut(&mut self.alive).remove(&id);
                 }
             }
         }
@@ -263,7 +324,7 @@ impl<S: Computes> Store<S> {
     /// Returns what a run of `running` would keep if it came now and all parties released the same arrays. It counts
     /// the program's `arrays` that are not taken over yet, and `dropped`, which no peer has been told of.
     pub fn would_keep(&self, graph: &Graph, arrays: &Arrays, dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
-        let mut alive = self.alive.clone();
+        let mut alive = BTreeSet::clone(&self.alive);
         alive.extend(arrays.since(self.seen));
         for id in dropped.iter().chain(&self.own_drops.waiting) {
             alive.remove(id);
@@ -278,7 +339,7 @@ impl<S: Computes> Store<S> {
     /// Returns the nodes that may be needed from now on, whether the pending run counts or not. These are arrays,
     /// values, and what it takes to compute the arrays that have no value.
     pub fn needs(&self, graph: &Graph) -> BTreeSet<NodeId> {
-        let mut needs = self.alive.clone();
+        let mut needs = BTreeSet::clone(&self.alive);
         needs.extend(self.held());
         let before = |id: NodeId| self.values.contains_key(&id);
         let stays = |id: &NodeId| self.pending.as_ref().is_none_or(|pending| pending.after.values.contains(id));
@@ -289,6 +350,11 @@ impl<S: Computes> Store<S> {
         needs.extend(graph.needed(&waiting(&before), &before));
         needs.extend(graph.needed(&waiting(&after), &after));
         needs
+    }
+
+    /// Returns what to keep now.
+    pub fn keeps(&self, graph: &Graph) -> Kept {
+        kept(graph, &self.alive, &|id| self.values.contains_key(&id))
     }
 
     /// Records a run for which this party is prepared, before the party confirms it. The next handshake decides whether
@@ -311,6 +377,13 @@ fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: &dyn Fn(NodeId) -> bool) 
     let values = alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
     let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });
     Kept { values, inputs: needed.into_iter().filter(is_input).collect() }
+}
+
+impl<S: Computes> Pending<S> {
+    /// Returns the values that the run computed.
+    pub fn take_computed(&mut self) -> Known<S> {
+        std::mem::take(&mut self.computed)
+    }
 }
 
 impl OwnDrops {
@@ -394,7 +467,7 @@ mod tests {
 
     /// Returns values for these nodes.
     fn known(ids: &[u32]) -> Known<Rss> {
-        let value = || Rc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
+        let value = || Arc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
         ids.iter().map(|&id| (NodeId(id), value())).collect()
     }
 
@@ -406,7 +479,7 @@ mod tests {
     /// computed, and the nodes kept after it.
     fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
         let mut store = Store::new(2);
-        store.values = known(committed);
+        store.values = known(committed).into();
         if let Some((computed, kept)) = pending {
             store.prepared(1, known(computed), keeping(kept), 10);
         }
@@ -448,7 +521,7 @@ mod tests {
     #[test]
     fn ranges_that_overlap_are_gone_through_once() {
         let mut store = Store::<Rss>::new(2);
-        store.alive = (0..20_000).map(NodeId).collect();
+        store.alive = Arc::new((0..20_000).map(NodeId).collect());
         let mut note = vec![0; NOTE_HEAD_BYTES];
         (0..100_000u32).for_each(|i| note.extend_from_slice(&(u64::from(19_999 - i / 10) << 32).to_le_bytes()));
         note.extend_from_slice(&(5u64 << 32 | 9).to_le_bytes()); // ends before it begins

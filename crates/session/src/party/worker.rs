@@ -1,8 +1,9 @@
 //! The worker of one party: it owns the party's connections, shares and correlations, and runs jobs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
+use quorate_engine::{Believed, Costs, Ctx, Demand, Error, Party, Phase, Result, Run, Trace};
 use quorate_gadgets::Family;
 use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Reveal, Rivals, Work};
@@ -10,6 +11,7 @@ use quorate_planner::{Reveal, Rivals, Work};
 use super::agreement::{greeting, naming, plan_hash, short_hash};
 use super::job::{Job, Outcome};
 use super::mixing::{in_pieces, mix, work};
+use super::shared::Shared;
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
@@ -30,9 +32,14 @@ use crate::run::shapes::kept;
 use crate::work::data::{Data, Plain, decode, decode_units};
 use crate::work::effort::Taken;
 
+/// The largest number of bytes that a request may take beside others.
+const MOST_BESIDE: u64 = 32 << 20;
+
 pub(crate) struct Worker<B: Family> {
     pub(super) party: Party,
     pub(super) state: State<B>,
+    /// The party's values in a local session, from which every request gets its view.
+    pub(super) values: Option<Arc<Shared<B>>>,
 }
 
 /// The state of a party apart from its links.
@@ -50,6 +57,8 @@ pub(crate) struct State<B: Family> {
     pub(super) sharing: usize,
     /// The free memory of each party when the last run began.
     pub(super) free: Vec<u64>,
+    /// Whether requests are served here beside others.
+    pub(super) is_beside: bool,
 }
 
 /// The plan of a run at this party, from a dry run.
@@ -64,12 +73,24 @@ struct Planned<'g, B: Family> {
 }
 
 impl<B: Family> Worker<B> {
-    pub(super) fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
-        let Worker { party, state } = self;
+    /// Runs what a request needs. Returns `None`, before anything is computed, if it takes too much memory to be run
+    /// beside others.
+    ///
+    /// # Errors
+    /// Any error that ends a run.
+    pub(super) fn run(&mut self, mut job: Job) -> std::result::Result<Option<Outcome>, SessionError> {
+        let Worker { party, state, values } = self;
+        let arrays = match values {
+            None => state.store.take_over(&job.program.arrays, job.inputs, job.dropped),
+            Some(values) => {
+                let view = values.view(job.number).ok_or(Error::Bug { what: "a request that has not begun" })?;
+                (state.store, job.program) = (view.store, view.program);
+                state.store.arrays_hash()
+            }
+        };
         let graph = &*job.program.graph;
         let (me, parties) = (party.me(), party.parties());
-        let arrays = state.store.take_over(&job.program.arrays, job.inputs, job.dropped);
-        let wire_before = party.wire_bytes();
+        let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());
         let note = free::with_share(free::share_of_process(state.sharing), state.store.note());
         let greeting = greeting(graph, &job.reveals, &arrays, note);
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
@@ -77,11 +98,16 @@ impl<B: Family> Worker<B> {
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for other parties to begin is no part of the run
+        job.progress.counts(sent);
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
+        if state.is_beside && planned.dry.need.more(planned.limit) > MOST_BESIDE {
+            run.finish();
+            return Ok(None);
+        }
         if let Err(refusal) = planned.allowed.check(graph, &planned.dry.need, planned.limit) {
             // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
             if state.prices.is_none() {
@@ -92,7 +118,7 @@ impl<B: Family> Worker<B> {
         if state.prices.is_some() {
             run.compare(plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations))?;
         }
-        state.carry_out(run, planned, (&job.progress, job.units), (started, wire_before))
+        state.carry_out(run, planned, (&job.progress, job.units), (started, wire_before)).map(Some)
     }
 }
 
@@ -197,7 +223,8 @@ impl<B: Family> State<B> {
         stats.count_offline(&making);
         stats.count_jobs([&offline_jobs, &online_jobs]);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
-        let needs = graph.may_forget().then(|| self.store.needs(graph));
+        let is_apart = matches!(self.setting, Setting::Apart { .. });
+        let needs = (is_apart && graph.may_forget()).then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })
     }
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::clock::own_seconds;
 use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, dry};
@@ -402,7 +403,7 @@ impl OneStep<'_> {
     async fn go<B: Family>(&self, dry: &B, ctx: &Ctx) -> Result<Effort> {
         let &OneStep { graph, id, domain, to } = self;
         if let Some(to) = to {
-            let value = Rc::new(shape_of(dry, graph, id, domain)?);
+            let value = Arc::new(shape_of(dry, graph, id, domain)?);
             converted(dry, ctx, &value, (graph, id), to).await?;
             return Ok(Effort::default());
         }
@@ -425,7 +426,7 @@ impl OneStep<'_> {
 fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     let mut shapes = Known::new();
     for id in read_from_before(work) {
-        shapes.insert(id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?));
+        shapes.insert(id, Arc::new(shape_of(dry, work.graph, id, work.domains.of(id))?));
     }
     Ok(shapes)
 }

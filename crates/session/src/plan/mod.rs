@@ -58,6 +58,7 @@ impl Price {
 }
 
 /// The prices of work and messages in one setting.
+#[derive(Clone)]
 pub struct Pricing {
     setting: Setting,
     rates: Rates,

@@ -1,7 +1,7 @@
 //! Conversions of values to another sharing, each once for all steps that need it.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Error, Linear, Result, Slot};
 use quorate_gadgets::{Computes, convert};
@@ -22,7 +22,7 @@ const PIECES_OF_A_CONVERSION: usize = 600;
 pub(crate) struct Conversions<S: Computes>(BTreeMap<(NodeId, Domain), Conversion<S>>);
 
 /// The step that makes a conversion, and the slot for its result.
-type Conversion<S> = (NodeId, Slot<Rc<Value<S>>>);
+type Conversion<S> = (NodeId, Slot<Arc<Value<S>>>);
 
 impl<S: Computes> Conversions<S> {
     /// Lists every value that some step may need in a sharing; the first such step in the program's order makes the
@@ -55,8 +55,8 @@ impl<S: Computes> Conversions<S> {
         ctx: &Ctx,
         id: NodeId,
         reads: &[NodeId],
-        values: Vec<Rc<Value<S>>>,
-    ) -> Result<Vec<Rc<Value<S>>>> {
+        values: Vec<Arc<Value<S>>>,
+    ) -> Result<Vec<Arc<Value<S>>>> {
         let wanted = |read: NodeId| native(run.domains.of(id), run.graph.node(read).dtype);
         let is_there = |at: usize| values[at].domain().is_none_or(|made| made == wanted(reads[at]));
         let conversion = |at: usize| self.0.get(&(reads[at], wanted(reads[at])));
@@ -91,10 +91,10 @@ impl<S: Computes> Conversions<S> {
 pub(crate) async fn converted<S: Computes>(
     s: &S,
     ctx: &Ctx,
-    value: &Rc<Value<S>>,
+    value: &Arc<Value<S>>,
     (graph, id): (&Graph, NodeId),
     to: Domain,
-) -> Result<Rc<Value<S>>> {
+) -> Result<Arc<Value<S>>> {
     if value.domain().is_none_or(|from| from == to) {
         return Ok(value.clone());
     }
@@ -106,7 +106,7 @@ pub(crate) async fn converted<S: Computes>(
     let rows = dtype.bits() as usize;
     let narrow = |x: &S::A| s.linear(x, &Linear::Reduce(Ring::of(width as u32)));
     let number = |rows: S::B| if dtype == Dtype::Bit { Value::Bits(rows) } else { Value::Rows(rows) };
-    Ok(Rc::new(match (&**value, to) {
+    Ok(Arc::new(match (&**value, to) {
         (Value::Arith(x), Domain::B) => {
             Value::Rows(extended::<S, OnBits>(s, ctx, &s.bit_decompose(ctx, &narrow(x)).await?, rows, signed)?)
         }

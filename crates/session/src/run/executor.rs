@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -97,8 +96,8 @@ impl<'a, S: Computes> Executor<'a, S> {
         &self,
         ctx: &Ctx,
         id: NodeId,
-        operands: Vec<Rc<Value<S>>>,
-    ) -> Result<Rc<Value<S>>> {
+        operands: Vec<Arc<Value<S>>>,
+    ) -> Result<Arc<Value<S>>> {
         let is_input = matches!(self.work.graph.node(id).op, Op::Input { .. });
         let is_garbled = self.work.domains.of(id) == Domain::Y && !is_input;
         match &self.ahead {
@@ -112,14 +111,14 @@ impl<'a, S: Computes> Executor<'a, S> {
                 let mut sum = apart.get();
                 sum += charged() - before;
                 apart.set(sum);
-                Ok(Rc::new(value))
+                Ok(Arc::new(value))
             }
-            _ => self.whole(ctx, id, operands).await.map(Rc::new),
+            _ => self.whole(ctx, id, operands).await.map(Arc::new),
         }
     }
 
-    pub(crate) fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
-        shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Rc::new)
+    pub(crate) fn shape(&self, id: NodeId) -> Result<Arc<Value<S>>> {
+        shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Arc::new)
     }
 
     /// Returns whether a node is not computed by a step of its own: it is within others' pieces, or left out.
@@ -157,7 +156,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         let sources = self.read(ctx, &reads)?;
         let line = &self.work.graph.node(id).source;
         let value = self.clock.time_local(line, || self.at_once(ctx, id, sources))?;
-        self.is_done(ctx, place, Rc::new(value), &reads);
+        self.is_done(ctx, place, Arc::new(value), &reads);
         Ok(())
     }
 
@@ -174,7 +173,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         let value = match self.schedule.way(id) {
             Some(Way::Pieces { units, window }) => {
                 let sources = reads.iter().copied().zip(sources).collect();
-                Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await.map(Rc::new)
+                Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await.map(Arc::new)
             }
             _ => {
                 ctx.widen(self.schedule.windows(id));
@@ -198,12 +197,12 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    fn read(&self, ctx: &Ctx, reads: &[NodeId]) -> Result<Vec<Rc<Value<S>>>> {
+    fn read(&self, ctx: &Ctx, reads: &[NodeId]) -> Result<Vec<Arc<Value<S>>>> {
         reads.iter().map(|&read| self.values.read(ctx, read)).collect()
     }
 
     /// Ends a step: stores its value for others, and drops operands that are no longer needed.
-    fn is_done(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>, reads: &[NodeId]) {
+    fn is_done(&self, ctx: &Ctx, place: usize, value: Arc<Value<S>>, reads: &[NodeId]) {
         let id = self.work.nodes[place];
         reads.iter().for_each(|&read| self.used(read));
         if (self.keep)(id) {
@@ -212,7 +211,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         self.values.set(ctx, place, value);
     }
 
-    fn at_once(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+    fn at_once(&self, ctx: &Ctx, id: NodeId, operands: Vec<Arc<Value<S>>>) -> Result<Value<S>> {
         let op = &self.work.graph.node(id).op;
         if let Some(value) = self.local_operation(ctx, id, op, &operands)? {
             return Ok(value);
@@ -223,7 +222,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    pub(crate) async fn whole(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+    pub(crate) async fn whole(&self, ctx: &Ctx, id: NodeId, operands: Vec<Arc<Value<S>>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         match &node.op {
             Op::Constant(_) => self.constant(ctx, id, &node.op).ok_or(KINDS),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
 use quorate_gadgets::Computes;
@@ -22,10 +22,10 @@ use crate::work::data::{Plain, constant, phantom};
 use crate::work::value::{KINDS, Value};
 
 /// The values that the pieces of a step read.
-pub(crate) type Sources<S> = BTreeMap<NodeId, Rc<Value<S>>>;
+pub(crate) type Sources<S> = BTreeMap<NodeId, Arc<Value<S>>>;
 
 /// A value under way, which may depend on others that are made first.
-type Made<'a, S> = Pin<Box<dyn Future<Output = Result<Rc<Value<S>>>> + 'a>>;
+type Made<'a, S> = Pin<Box<dyn Future<Output = Result<Arc<Value<S>>>> + 'a>>;
 
 impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` in pieces of `units` units.
@@ -109,7 +109,7 @@ impl<S: Computes> Executor<'_, S> {
             let node = graph.node(id);
             let len = range.len();
             let (op, takes) = split::part(graph, node, range, ctx.is_dry());
-            Ok(Rc::new(match &op {
+            Ok(Arc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
                 _ => self.piece(&ctx, id, &op, &takes, sources).await.map_err(|error| self.at_step(id, error))?,
@@ -131,7 +131,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    fn taken(&self, source: &Rc<Value<S>>, take: &Take) -> Result<Rc<Value<S>>> {
+    fn taken(&self, source: &Arc<Value<S>>, take: &Take) -> Result<Arc<Value<S>>> {
         let (vector, bits) = match take {
             Take::Range(range) => (Linear::Slice(range.clone()), LinearBits::Lanes(range.clone())),
             Take::Positions(positions) => {
@@ -140,10 +140,10 @@ impl<S: Computes> Executor<'_, S> {
             Take::Whole => return Ok(source.clone()),
         };
         Ok(match &**source {
-            Value::Arith(x) => Rc::new(Value::Arith(self.s.linear(x, &vector))),
-            Value::Bits(x) => Rc::new(Value::Bits(self.s.linear_bits(x, &bits))),
-            Value::Public(Plain::Vector(v)) => Rc::new(Value::Public(Plain::Vector(vector.apply(v)))),
-            Value::Public(Plain::Bits(b)) => Rc::new(Value::Public(Plain::Bits(bits.apply(b)))),
+            Value::Arith(x) => Arc::new(Value::Arith(self.s.linear(x, &vector))),
+            Value::Bits(x) => Arc::new(Value::Bits(self.s.linear_bits(x, &bits))),
+            Value::Public(Plain::Vector(v)) => Arc::new(Value::Public(Plain::Vector(vector.apply(v)))),
+            Value::Public(Plain::Bits(b)) => Arc::new(Value::Public(Plain::Bits(bits.apply(b)))),
             Value::Rows(_) | Value::Labels(_) | Value::Many(_) => return Err(KINDS),
         })
     }

@@ -5,7 +5,7 @@
 //! every other value that a run leaves to later runs, both are dropped ([`kept`]). So a later run finds what its dry
 //! run assumed.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::Result;
 use quorate_gadgets::Computes;
@@ -47,7 +47,7 @@ pub(crate) fn kept<S: Computes>(s: &S, graph: &Graph, mut values: Known<S>) -> K
     let others = values.iter_mut().filter(|(id, _)| !matches!(graph.node(**id).op, Op::Input { .. }));
     // A computed value has no other user at the end of a run, so it is not copied.
     others.for_each(|(id, value)| {
-        let value = Rc::make_mut(value);
+        let value = Arc::make_mut(value);
         nobody_knows(s, value);
         if graph.node(*id).op != Op::AsFactor {
             is_no_factor(s, value);

@@ -1,7 +1,7 @@
 //! The values of a run, by the place of their step in the program's order, with the number of uses that remain.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Depth, Error, Result};
 use quorate_gadgets::Computes;
@@ -20,7 +20,7 @@ pub(crate) struct Values<'w, S: Computes> {
 }
 
 struct Entry<S: Computes> {
-    value: Option<Rc<Value<S>>>,
+    value: Option<Arc<Value<S>>>,
     made: Depth,
     /// The number of uses that remain.
     uses: u32,
@@ -53,7 +53,7 @@ impl<'w, S: Computes> Values<'w, S> {
     }
 
     /// Returns a value that exists. The depth of the lane becomes at least that at which the value was made.
-    pub fn read(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
+    pub fn read(&self, ctx: &Ctx, id: NodeId) -> Result<Arc<Value<S>>> {
         let missing = Error::Bug { what: "a program step needs a value that nothing computes" };
         let at = self.place(id).ok_or(missing.clone())?;
         let entry = &self.entries.borrow()[at];
@@ -62,7 +62,7 @@ impl<'w, S: Computes> Values<'w, S> {
     }
 
     /// Stores the value of a step, if another step or a reveal will use it.
-    pub fn set(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>) {
+    pub fn set(&self, ctx: &Ctx, place: usize, value: Arc<Value<S>>) {
         let entry = &mut self.entries.borrow_mut()[place];
         if entry.uses > 0 {
             (entry.value, entry.made) = (Some(value), ctx.reached());

@@ -2,21 +2,20 @@
 //! leaves its dtype. The protocol opens only values of earlier runs for this, and only if ranges do not prove that the
 //! result fits. Other threads may use the session while a check waits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
 
 use quorate_graph::{Dtype, Graph, NodeId};
 
 use super::Session;
-use super::access::{Access, TICK, answer};
-use super::range_checks::{Checked, Given, Look};
+use super::access::{Access, TICK};
+use super::range_checks::{Checked, Look};
 use super::request::How;
 use crate::error::SessionError;
-use crate::party::queue::Command;
 use crate::work::data::{Data, OwnInput, Plain};
 
 /// Checks that every value on which the reveals depend fits its dtype, in a local session with this check enabled. It
-/// does not run the reveals. Other threads may use the session meanwhile, but no other run may be under way.
+/// does not run the reveals. Other threads may use the session meanwhile, and other requests may be under way.
 ///
 /// # Errors
 /// The first result that leaves its dtype, as a [`BuildError`] of category range, at its line; an interrupt, if a wait
@@ -26,12 +25,18 @@ pub fn check(access: &mut impl Access<Session>, reveals: &[(NodeId, Option<usize
     let begun = access.with(|session| {
         let Some(Look { checker, given, .. }) = &session.look else { return Ok(None) };
         let (checker, given) = (checker.clone(), given.clone());
-        Ok::<_, SessionError>(Some((checker, given, session.graph(), session.ask_needed(targets)?)))
+        session.check_open()?;
+        let graph = session.graph();
+        let nodes = session.queue.needed(&graph, &targets);
+        // From here on another request may end, after which only the parties have its inputs.
+        let owned = nodes.iter().filter_map(|id| Some((*id, given.get(id)?.0.upgrade()?))).collect();
+        Ok::<_, SessionError>(Some((checker, given, owned, graph, nodes)))
     })?;
-    let Some((checker, given, graph, needed)) = begun? else { return Ok(Checked { warnings: vec![], found: None }) };
-    let nodes = answer(access, &needed).or_else(|error| Err(access.with(|session| session.why(error))?))?;
+    let Some((checker, given, owned, graph, nodes)) = begun? else {
+        return Ok(Checked { warnings: vec![], found: None });
+    };
     let range = |id: NodeId| given.get(&id).map(|given| given.1);
-    let mut checked = checker.look(&graph, &nodes, range, |ids: &[NodeId]| values(access, &graph, &given, ids))?;
+    let mut checked = checker.look(&graph, &nodes, range, |ids: &[NodeId]| values(access, &graph, &owned, ids))?;
     let warnings = std::mem::take(&mut checked.warnings);
     let warnings = access.with(|session| session.look.as_mut().map_or(vec![], |look| look.new_warnings(warnings)))?;
     Ok(Checked { warnings, found: Some((checked, nodes)) })
@@ -41,18 +46,16 @@ pub fn check(access: &mut impl Access<Session>, reveals: &[(NodeId, Option<usize
 fn values(
     access: &mut impl Access<Session>,
     graph: &Graph,
-    given: &Given,
+    owned: &BTreeMap<NodeId, Arc<OwnInput>>,
     ids: &[NodeId],
 ) -> Result<Vec<Vec<i128>>, SessionError> {
-    let given = |id: &NodeId| given.get(id).and_then(|(own, _)| own.upgrade());
-    let owned: Vec<Option<Arc<OwnInput>>> = ids.iter().map(given).collect();
-    let run: Vec<NodeId> = ids.iter().zip(&owned).filter(|(_, own)| own.is_none()).map(|(&id, _)| id).collect();
+    let run: Vec<NodeId> = ids.iter().filter(|id| !owned.contains_key(id)).copied().collect();
     let mut seen = if run.is_empty() { vec![] } else { peek(access, &run)? }.into_iter();
-    let of = |(id, own): (&NodeId, &Option<Arc<OwnInput>>)| match own {
+    let of = |id: &NodeId| match owned.get(id) {
         Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
         None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
     };
-    ids.iter().zip(&owned).map(of).collect()
+    ids.iter().map(of).collect()
 }
 
 fn units(dtype: Dtype, plain: &Plain) -> Vec<i128> {
@@ -71,18 +74,6 @@ fn integers(data: &Data) -> Vec<i128> {
         Data::Bools(all) => all.iter().map(|&v| v.into()).collect(),
         Data::Wide(all) => all.clone(),
         Data::Reals(_) => vec![],
-    }
-}
-
-impl Session {
-    /// Asks for the steps that a run of these nodes would take.
-    fn ask_needed(&self, targets: Vec<NodeId>) -> Result<Receiver<Vec<NodeId>>, SessionError> {
-        self.check_open()?;
-        let seat = self.seats.first().ok_or(SessionError::Closed)?;
-        let (reply, nodes) = channel();
-        let graph = self.program.graph.clone();
-        seat.commands.send(Command::Needed { graph, targets, reply }).map_err(|_| SessionError::WorkerGone)?;
-        Ok(nodes)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The end of a session.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -34,9 +34,8 @@ impl Session {
             self.seats.iter_mut().for_each(|seat| seat.inputs.clear());
             self.queue.leave(gave_up);
         }
-        let threads = self.seats.iter().map(|seat| seat.thread.clone()).collect();
         let deadline = gave_up.then(|| Instant::now() + GIVE_UP_TIMEOUT);
-        Leaving { threads, queue: self.queue.clone(), deadline }
+        Leaving { queue: self.queue.clone(), deadline }
     }
 }
 
@@ -53,7 +52,6 @@ impl Drop for Session {
 
 /// Parties of this process that are leaving. Dropping it stops waiting for them.
 pub struct Leaving {
-    threads: Vec<Arc<Mutex<Option<JoinHandle<()>>>>>,
     queue: Arc<Queue>,
     deadline: Option<Instant>,
 }
@@ -62,7 +60,7 @@ impl Leaving {
     /// Waits up to `patience`; true once all are gone, or have used up their time.
     pub fn wait(&mut self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        for thread in &self.threads {
+        for thread in self.queue.threads() {
             let lock = || thread.lock().unwrap_or_else(PoisonError::into_inner);
             while lock().as_ref().is_some_and(|thread| !thread.is_finished()) {
                 let now = Instant::now();

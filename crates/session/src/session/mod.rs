@@ -20,10 +20,8 @@ mod start;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Hash, Network, NodeId, Source};
@@ -44,6 +42,7 @@ use crate::error::SessionError;
 use crate::party::program::Program;
 use crate::party::queue::{Command, Queue};
 use crate::party::stats::Stats;
+use crate::party::tracks;
 use crate::plan::Setting;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, encode_input};
@@ -52,10 +51,15 @@ use quorate_protocols::{Protocol, Visit};
 struct Seat {
     party: usize,
     commands: Sender<Command>,
-    sent: Arc<AtomicU64>,
     /// This party's inputs since the last run.
     inputs: BTreeMap<NodeId, Arc<OwnInput>>,
-    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Seat {
+    /// Returns the seat of a party, at its main track.
+    fn of(party: usize, main: &tracks::Seat) -> Seat {
+        Seat { party, commands: main.commands.clone(), inputs: BTreeMap::new() }
+    }
 }
 
 /// Parties and their program. While a [`Request`] is under way, a local session may build on and take more requests.

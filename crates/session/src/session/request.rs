@@ -1,7 +1,6 @@
 //! A request that was submitted: its parties compute while the session builds on.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,9 +40,8 @@ pub struct Request {
     /// The results so far, by party.
     pub(super) outcomes: BTreeMap<usize, Outcome>,
     pub(super) error: Option<SessionError>,
-    /// The progress of the first party of this process, and the bytes that it has sent.
+    /// The progress of the first party of this process.
     pub(super) progress: Arc<Progress>,
-    pub(super) sent: Arc<AtomicU64>,
     /// The log entry, until the end of the run is logged.
     pub(super) logged: Option<Logged>,
     /// Whether it opens values for a check and not for the user.
@@ -111,7 +109,7 @@ impl Request {
     /// before the run begins.
     pub fn progress(&self) -> Option<(Phase, f64)> {
         let (phase, expected) = self.progress.read()?;
-        let sent = self.sent.load(Ordering::Relaxed) as f64;
+        let sent = self.progress.sent() as f64;
         Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
     }
 

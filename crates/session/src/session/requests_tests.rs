@@ -8,7 +8,7 @@ use quorate_protocols::Protocol;
 
 use super::start::{Held, Place};
 use super::*;
-use crate::connect;
+use crate::connect::LocalLinks;
 use crate::options::Options;
 
 fn local(rtt_ms: Option<f64>, check: bool) -> Session {
@@ -252,7 +252,8 @@ fn giving_up_and_an_impatient_leave_stop_requests() {
 #[test]
 fn the_program_of_a_deployment_stays_while_a_request_is_under_way() {
     let options = Options::default().read_for(Protocol::Aby).unwrap();
-    let parties: Vec<_> = connect::local(2, None)
+    let parties: Vec<_> = LocalLinks::new(2, None)
+        .mesh()
         .into_iter()
         .enumerate()
         .map(|(me, net)| {

@@ -1,6 +1,6 @@
 //! The start and the end of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -58,6 +58,7 @@ impl Session {
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
         let job = |seat: &mut super::Seat| Job {
+            number: self.jobs,
             program: self.program.clone(),
             reveals: reveals.clone(),
             units: how.units,
@@ -67,7 +68,7 @@ impl Session {
             reply: reply.clone(),
         };
         let jobs: Vec<Job> = self.seats.iter_mut().map(job).collect();
-        let (first, seat) = jobs.first().zip(self.seats.first()).ok_or(SessionError::Closed)?;
+        let first = jobs.first().ok_or(SessionError::Closed)?;
         let request = Request {
             number: self.jobs,
             replies,
@@ -76,7 +77,6 @@ impl Session {
             outcomes: BTreeMap::new(),
             error: None,
             progress: first.progress.clone(),
-            sent: seat.sent.clone(),
             logged,
             is_peek: how.is_peek,
             checked: None,
@@ -113,10 +113,17 @@ impl Session {
         if let (Some(look), Some(checked)) = (&mut self.look, request.checked.take()) {
             look.done(checked);
         }
-        let needs = request.outcomes.values_mut().filter_map(|outcome| outcome.needs.take());
-        let needs: Vec<BTreeSet<NodeId>> = needs.collect();
-        let needs = if needs.len() == self.seats.len() { &needs[..] } else { &[] };
-        self.program.forget(request.length, needs);
+        match self.me {
+            None => {
+                if let Some((length, needs)) = self.queue.needs() {
+                    self.program.forget(length, &[needs]);
+                }
+            }
+            Some(_) => {
+                let needs = request.outcomes.values_mut().filter_map(|outcome| outcome.needs.take());
+                self.program.forget(request.length, &needs.collect::<Vec<_>>());
+            }
+        }
         Ok(request.revealed())
     }
 

@@ -14,17 +14,18 @@ use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
 use super::range_checks::Look;
-use super::{Seat, Security, Session};
+use super::{Security, Session};
 use crate::approval::{Approval, Approved, Terms};
 use crate::audit::Audit;
 use crate::config::Config;
-use crate::connect;
+use crate::connect::{self, LocalLinks};
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::program::Program;
 use crate::party::queue::{Command, Queue};
-use crate::party::serve::{Desk, Serve};
+use crate::party::serve::{Desk, Ready, Serve};
 use crate::party::stats::Stats;
+use crate::party::tracks::{Beside, Seat};
 use crate::plan::Setting;
 
 /// The options of a local session.
@@ -75,7 +76,8 @@ impl Session {
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
         let read = options.options.read_for(options.protocol)?;
-        let nets = connect::local(options.parties, options.network);
+        let links = LocalLinks::new(options.parties, options.network);
+        let nets = links.mesh();
         let seed = options
             .insecure_seed
             .as_ref()
@@ -113,21 +115,28 @@ impl Session {
     ) -> Result<Session, SessionError> {
         keep_reserve();
         let program = Program { graph: Arc::new(Graph::with(place.rules(protocol, &options))), ..Program::default() };
-        let (queue, book, (ready, is_ready)) = (Arc::<Queue>::default(), Arc::default(), channel());
+        let (book, (ready, is_ready)) = (Arc::default(), channel());
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
             let desk = Desk { book: Arc::clone(&book), commands: inbox, ready: ready.clone() };
-            let seat = place.seat(net, (protocol, &options), desk, (&queue, commands))?;
-            seats.push(seat);
+            let party = net.me();
+            let seat = place.seat(net, (protocol, &options), desk, commands)?;
+            seats.push((party, seat));
         }
         drop(ready);
-        let mut worst: Option<SessionError> = None;
+        let (mut worst, mut set_up) = (None::<SessionError>, BTreeMap::new());
         for _ in &seats {
-            if let Err(error) = is_ready.recv().map_err(|_| SessionError::WorkerGone).and_then(|r| r) {
-                worst = Some(error.or_more_telling(worst));
+            match is_ready.recv().map_err(|_| SessionError::WorkerGone).and_then(|r| r) {
+                Ok(Ready { party, values, beside }) => drop(set_up.insert(party, (values, beside))),
+                Err(error) => worst = Some(error.or_more_telling(worst)),
             }
         }
+        let (values, beside): (Vec<_>, Vec<_>) = set_up.into_values().unzip();
+        let beside = beside.into_iter().collect::<Option<Vec<_>>>().zip(place.links());
+        let beside = beside.map(|(parties, links)| Beside::new(parties, links));
+        let (seats, main) = seats.into_iter().map(|(party, seat)| (super::Seat::of(party, &seat), seat)).unzip();
+        let queue = Queue::new(main, values.into_iter().flatten().collect(), beside);
         let Place { parties, network, me, check, held, .. } = place;
         let security = protocol.visit(Security(parties, &options.choices));
         let (protocol_name, truncation, max_memory) = (protocol.name(), options.truncation, options.max_memory);
@@ -189,7 +198,7 @@ impl Place {
         net: Box<dyn Net>,
         (protocol, options): (Protocol, &Options),
         desk: Desk,
-        (queue, commands): (&Queue, Sender<Command>),
+        commands: Sender<Command>,
     ) -> Result<Seat, SessionError> {
         let number = net.me();
         let setting = match self.me {
@@ -197,19 +206,20 @@ impl Place {
             Some(_) => Setting::Apart { network: self.network },
         };
         let coins = self.seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[number as u8]));
-        let (patience, options, (handles, handle)) = (self.patience, options.clone(), channel());
+        let (patience, options, interrupt) = (self.patience, options.clone(), net.interrupt_handle());
         let serve_party = move || {
             let party = Party::new(net);
-            let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
             protocol.visit(Serve { party, protocol, options, coins, setting, patience, desk });
         };
         let thread = std::thread::Builder::new()
             .name(format!("party {number}"))
             .spawn(serve_party)
             .map_err(|_| SessionError::WorkerGone)?;
-        let (interrupt, sent) = handle.recv().map_err(|_| SessionError::WorkerGone)?;
-        queue.add(commands.clone(), interrupt);
-        let thread = Arc::new(Mutex::new(Some(thread)));
-        Ok(Seat { party: number, commands, sent, inputs: BTreeMap::new(), thread })
+        Ok(Seat { commands, interrupt, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// Returns the links of further tracks, in a local session.
+    fn links(&self) -> Option<LocalLinks> {
+        self.me.is_none().then(|| LocalLinks::new(self.parties, self.network))
     }
 }

@@ -8,7 +8,7 @@ use quorate_protocols::Protocol;
 
 use super::start::{Held, Place};
 use super::*;
-use crate::connect;
+use crate::connect::LocalLinks;
 use crate::options::Options;
 
 /// Returns options under which a family has its correlations from the dealer that hides nothing, where it offers one.
@@ -43,7 +43,7 @@ fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, Session
 fn parties_that_planned_otherwise_say_so_and_go_on() {
     // Bytes are expensive for one party, and rounds for the other, whatever computing costs.
     let networks = [(0.1, 10.0), (1000.0, 10_000.0)].map(|(rtt_ms, mbit)| Network::new(rtt_ms, mbit).ok());
-    let nets = connect::local(2, None).into_iter().zip(networks).enumerate();
+    let nets = LocalLinks::new(2, None).mesh().into_iter().zip(networks).enumerate();
     let parties: Vec<_> = nets
         .map(|(me, (net, network))| {
             std::thread::spawn(move || {
@@ -81,7 +81,7 @@ fn count(session: &mut Session, x: NodeId, late: &mut Vec<NodeId>, is_late: bool
 
 #[test]
 fn parties_forget_each_at_its_own_time_and_stay_alike() {
-    let nets = connect::local(2, None).into_iter().enumerate();
+    let nets = LocalLinks::new(2, None).mesh().into_iter().enumerate();
     let parties: Vec<_> = nets
         .map(|(me, net)| {
             std::thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! The values of a program as a party holds them.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::Error;
 use quorate_gadgets::Computes;
@@ -52,4 +52,4 @@ impl<S: Computes> Value<S> {
 }
 
 /// Values that exist before a run.
-pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
+pub(crate) type Known<S> = BTreeMap<NodeId, Arc<Value<S>>>;

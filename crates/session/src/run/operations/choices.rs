@@ -1,6 +1,6 @@
 //! Comparisons, logic on bits, and selections by them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
@@ -54,7 +54,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Bits(s.xor_public(&x, &ones(ctx, rows, lanes))))
     }
 
-    pub(crate) async fn select(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    pub(crate) async fn select(&self, ctx: &Ctx, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let [condition, x, y] = operands else { return Err(KINDS) };
         let s = self.s;
         let condition = self.bits(Some(condition))?;
@@ -68,7 +68,7 @@ impl<S: Computes> Executor<'_, S> {
 
     /// Returns the other one of two values x and y, where a third value holds one of them. It is local: x + y less the
     /// third, or the xor of the three.
-    pub(crate) fn other(&self, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    pub(crate) fn other(&self, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let [x, y, one] = operands else { return Err(KINDS) };
         let s = self.s;
         if let (Ok(x), Ok(y), Ok(one)) = (self.bits(Some(x)), self.bits(Some(y)), self.bits(Some(one))) {

@@ -1,7 +1,7 @@
 //! The operations of a program on numbers held as bits, on shared bits or on labels.
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Positions, Result};
@@ -20,7 +20,7 @@ impl<S: Computes> Executor<'_, S> {
         &self,
         ctx: &Ctx,
         id: NodeId,
-        values: &[Rc<Value<S>>],
+        values: &[Arc<Value<S>>],
     ) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let operands = self.operands_in::<W>(id, values)?;
@@ -60,9 +60,9 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns the operands as matrices of bits: a row for each bit of their dtype, a lane for each element.
-    fn operands_in<W: World<S>>(&self, id: NodeId, values: &[Rc<Value<S>>]) -> Result<Vec<W::V>> {
+    fn operands_in<W: World<S>>(&self, id: NodeId, values: &[Arc<Value<S>>]) -> Result<Vec<W::V>> {
         let node = self.work.graph.node(id);
-        let one = |(value, &input): (&Rc<Value<S>>, &NodeId)| match &**value {
+        let one = |(value, &input): (&Arc<Value<S>>, &NodeId)| match &**value {
             Value::Public(Plain::Bits(bits)) => W::public(self.s, bits),
             Value::Public(Plain::Vector(v)) => {
                 W::public(self.s, &v.to_bits(0..self.work.graph.node(input).dtype.bits()))

@@ -1,7 +1,7 @@
 //! Operations that only move elements: local.
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Linear, LinearBits, Positions, Result};
 use quorate_gadgets::Computes;
@@ -12,7 +12,7 @@ use crate::run::executor::Executor;
 use crate::work::value::{KINDS, Value};
 
 impl<S: Computes> Executor<'_, S> {
-    pub(crate) fn layout(&self, id: NodeId, op: &Op, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    pub(crate) fn layout(&self, id: NodeId, op: &Op, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let s = self.s;
         if let Op::Concat = op {

@@ -14,7 +14,7 @@ mod shuffle;
 pub(crate) mod truncation;
 pub(crate) mod world;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Computes;
@@ -40,7 +40,7 @@ impl<S: Computes> Executor<'_, S> {
         ctx: &Ctx,
         id: NodeId,
         op: &Op,
-        operands: &[Rc<Value<S>>],
+        operands: &[Arc<Value<S>>],
     ) -> Result<Option<Value<S>>> {
         let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
         match op {
@@ -69,7 +69,7 @@ impl<S: Computes> Executor<'_, S> {
         ctx: &Ctx,
         id: NodeId,
         op: &Op,
-        operands: &[Rc<Value<S>>],
+        operands: &[Arc<Value<S>>],
     ) -> Result<Value<S>> {
         if let Some(value) = self.local_operation(ctx, id, op, operands)? {
             return Ok(value);
@@ -121,7 +121,7 @@ impl<S: Computes> Executor<'_, S> {
 
     /// Returns the first operand after checking that all bits of the second are zeros. If parties may cheat, these bits
     /// are opened; otherwise they are ignored.
-    async fn assert_within(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    async fn assert_within(&self, ctx: &Ctx, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let (Some(x), Some(outside)) = (operands.first(), operands.get(1)) else { return Err(KINDS) };
         if S::CHECKED {
             let opened = self.s.open_bits(ctx, &self.bits(Some(outside))?).await?;

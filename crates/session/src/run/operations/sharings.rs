@@ -1,6 +1,6 @@
 //! Steps in each sharing.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Checked, Ctx, Opened, Result};
 use quorate_gadgets::Computes;
@@ -20,7 +20,7 @@ impl<S: Computes> Executor<'_, S> {
         ctx: &Ctx,
         id: NodeId,
         domain: Domain,
-        operands: &[Rc<Value<S>>],
+        operands: &[Arc<Value<S>>],
     ) -> Result<Value<S>> {
         match domain {
             Domain::A => Err(KINDS),

@@ -1,6 +1,6 @@
 //! Rows in a secret random order.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
@@ -12,7 +12,7 @@ use crate::work::value::Value;
 
 impl<S: Computes> Executor<'_, S> {
     /// Puts the rows of all operands into the same random order. Bits travel as elements of Z_2.
-    pub(crate) async fn shuffle(&self, ctx: &Ctx, rows: usize, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    pub(crate) async fn shuffle(&self, ctx: &Ctx, rows: usize, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let is_bits = |value: &Value<S>| matches!(value, Value::Bits(_) | Value::Public(Plain::Bits(_)));
         let column = async |ctx: Ctx, i: usize| match is_bits(&operands[i]) {
             true => self.s.bit_to_msb(&ctx, &self.bits(Some(&operands[i]))?, Ring::of(1)).await,

@@ -1,0 +1,187 @@
+//! A party's values in a local session, whose process has all parties. The seats at which the party serves requests
+//! share them.
+//!
+//! Here the queue decides what a deployment's parties agree on in handshakes ([`store`](super::store)). It does so for
+//! all parties together, so that all of them hold the same values whenever a request begins:
+//!
+//! - When a request is submitted, its inputs, new arrays and released arrays are taken over. An array that a request
+//!   reveals is kept until the request has ended, even if the user releases it.
+//! - When a request begins, it gets a view: the newest program, and all values of the requests that have ended. What
+//!   ends later does not change a view.
+//! - When a request has ended at all parties, it counts if it ended well at all of them. Otherwise nothing of it is
+//!   kept, and nobody was shown anything of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quorate_gadgets::Computes;
+use quorate_graph::{Graph, NodeId};
+
+use super::job::Job;
+use super::program::{Length, Program};
+use super::store::{Kept, Pending, Store};
+
+/// The values of one party, and what its requests have begun with and left.
+pub(crate) struct Shared<S: Computes>(Mutex<State<S>>);
+
+struct State<S: Computes> {
+    store: Store<S>,
+    /// The newest program that a request brought.
+    program: Program,
+    /// The number of changes to the store and the program.
+    changes: u64,
+    /// The nodes that requests reveal which have not ended, with the number of these requests.
+    wanted: BTreeMap<NodeId, usize>,
+    requests: BTreeMap<u64, Request<S>>,
+    parties: usize,
+}
+
+/// A request that has not ended.
+struct Request<S: Computes> {
+    reveals: Vec<NodeId>,
+    view: Option<View<S>>,
+    /// The number of changes when it began.
+    begun: u64,
+    left: Option<Pending<S>>,
+}
+
+/// What a request begins with.
+pub(crate) struct View<S: Computes> {
+    pub store: Store<S>,
+    pub program: Program,
+}
+
+/// What the queue asks of a party's values.
+pub(crate) trait Holds: Send + Sync {
+    /// Takes over what a request brings; requests come in the order in which they were submitted.
+    fn take_over(&self, job: &mut Job);
+
+    /// Returns the nodes that a run of these nodes would compute now, operands first.
+    fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId>;
+
+    /// Makes the view of a request that begins.
+    fn begin(&self, number: u64);
+
+    /// Ends a request, which counts or not. All parties keep the same; returns what they keep where that took a search,
+    /// for the next party, which passes it as `known`.
+    fn end(&self, number: u64, counts: bool, known: Option<Kept>) -> Option<Kept>;
+
+    /// Returns the nodes that may still be needed, with the length of the program of which that is true, where
+    /// forgetting the others is worthwhile. The program itself is given up where no request needs it.
+    fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)>;
+
+    /// Drops all values: no request can ask for them.
+    fn lose(&self);
+}
+
+impl<S: Computes> Shared<S> {
+    pub fn new(parties: usize) -> Self {
+        Shared(Mutex::new(State {
+            store: Store::new(parties),
+            program: Program::default(),
+            changes: 0,
+            wanted: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            parties,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the view of a request that has begun.
+    pub fn view(&self, number: u64) -> Option<View<S>> {
+        self.lock().requests.get_mut(&number)?.view.take()
+    }
+
+    /// Returns the values now.
+    pub fn now(&self) -> Store<S> {
+        self.lock().settled()
+    }
+
+    /// Records what a request left at this party, which ended well here.
+    pub fn leave(&self, number: u64, left: Option<Pending<S>>) {
+        if let Some(request) = self.lock().requests.get_mut(&number) {
+            request.left = left;
+        }
+    }
+}
+
+impl<S: Computes> State<S> {
+    /// Returns the values, with what requests reveal among the arrays.
+    fn settled(&self) -> Store<S> {
+        let mut store = self.store.settled();
+        store.hold(self.wanted.keys().copied());
+        store
+    }
+}
+
+impl<S: Computes> Holds for Shared<S>
+where
+    State<S>: Send,
+{
+    fn take_over(&self, job: &mut Job) {
+        let mut state = self.lock();
+        let (inputs, dropped) = (std::mem::take(&mut job.inputs), std::mem::take(&mut job.dropped));
+        let arrays = job.program.arrays.clone();
+        state.store.take_over(&arrays, inputs, vec![]);
+        state.store.release(&dropped);
+        state.program = std::mem::take(&mut job.program);
+        state.changes += 1;
+        let reveals = job.targets();
+        reveals.iter().for_each(|&id| *state.wanted.entry(id).or_default() += 1);
+        state.requests.insert(job.number, Request { reveals, view: None, begun: 0, left: None });
+    }
+
+    fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId> {
+        let values = self.lock().store.values.clone();
+        graph.needed(targets, &|id| values.contains_key(&id))
+    }
+
+    fn begin(&self, number: u64) {
+        let mut state = self.lock();
+        let view = View { store: state.settled(), program: state.program.clone() };
+        let changes = state.changes;
+        if let Some(request) = state.requests.get_mut(&number) {
+            (request.view, request.begun) = (Some(view), changes);
+        }
+    }
+
+    fn end(&self, number: u64, counts: bool, known: Option<Kept>) -> Option<Kept> {
+        let mut state = self.lock();
+        let request = state.requests.remove(&number)?;
+        for id in request.reveals {
+            if let Some(count) = state.wanted.get_mut(&id) {
+                *count -= 1;
+            }
+        }
+        state.wanted.retain(|_, count| *count > 0);
+        let mut left = request.left.filter(|_| counts)?;
+        state.changes += 1;
+        if request.begun + 1 == state.changes {
+            state.store.commit(left);
+            return None;
+        }
+        // Requests have come or ended meanwhile: they need other values than the run knew of.
+        state.store.add(left.take_computed());
+        let graph = state.program.graph.clone();
+        let kept = known.unwrap_or_else(|| state.settled().keeps(&graph));
+        state.store.retain(&kept, graph.len());
+        Some(kept)
+    }
+
+    fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
+        let mut state = self.lock();
+        let program = match state.requests.is_empty() {
+            true => std::mem::take(&mut state.program),
+            false => state.program.clone(),
+        };
+        program.graph.may_forget().then(|| (program.length(), state.settled().needs(&program.graph)))
+    }
+
+    fn lose(&self) {
+        let mut state = self.lock();
+        state.store = Store::new(state.parties);
+    }
+}

@@ -1,0 +1,160 @@
+//! The tracks on which the parties of a process serve requests: each has a seat for every party, and serves one request
+//! at a time.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use quorate_net::{Interrupt, Net};
+
+use super::job::{Job, Reply};
+use super::queue::{Command, Ending, Takes};
+use crate::connect::LocalLinks;
+
+/// The largest number of side tracks that are open at a time.
+const MOST_SIDES: usize = 63;
+/// The number of requests after which a side track is replaced. Its runs have 2^20 numbers, and a request that fails
+/// may use up two.
+const MOST_SERVED: u32 = 1 << 18;
+
+/// A thread of a party, until it is joined.
+pub(crate) type Thread = Arc<Mutex<Option<JoinHandle<()>>>>;
+
+/// The way to a thread that serves requests for one party.
+pub(crate) struct Seat {
+    pub commands: Sender<Command>,
+    pub interrupt: Interrupt,
+    pub thread: Thread,
+}
+
+/// A seat for each party of this process, and the request that they serve.
+pub(super) struct Track {
+    pub seats: Vec<Seat>,
+    pub serving: Option<Serving>,
+    served: u32,
+}
+
+/// A request that is served.
+pub(super) struct Serving {
+    pub number: u64,
+    pub takes: Takes,
+    pub is_interrupted: bool,
+    /// Copies of its jobs, where it may have to be served again.
+    pub again: Vec<Job>,
+    /// The number of parties that have not ended it.
+    left: usize,
+    /// The worst ending so far.
+    pub ending: Ending,
+    pub replies: Vec<(Sender<Reply>, Reply)>,
+}
+
+impl Serving {
+    pub fn new(number: u64, takes: Takes, parties: usize, again: Vec<Job>) -> Serving {
+        Serving { number, takes, is_interrupted: false, again, left: parties, ending: Ending::Well, replies: vec![] }
+    }
+}
+
+impl Track {
+    pub fn new(seats: Vec<Seat>) -> Track {
+        Track { seats, serving: None, served: 0 }
+    }
+
+    /// Prepares the track for a request that begins now, interrupted or not.
+    pub fn begin(&mut self, serving: Serving, is_interrupted: bool) {
+        self.served += 1;
+        self.serving = Some(serving);
+        self.prepare(is_interrupted);
+    }
+
+    /// Takes back an interrupt that came too late for the last request, or interrupts what begins now.
+    fn prepare(&mut self, is_interrupted: bool) {
+        self.seats.iter().for_each(|seat| {
+            seat.interrupt.take();
+        });
+        if is_interrupted {
+            self.raise();
+        }
+    }
+
+    /// Notes that a party has ended its part; after the last one, returns the request.
+    pub fn end_part(&mut self, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) -> Option<Serving> {
+        let serving = self.serving.as_mut()?;
+        serving.left -= 1;
+        serving.ending = serving.ending.max(ending);
+        serving.replies.extend(reply);
+        if serving.left == 0 { self.serving.take() } else { None }
+    }
+
+    /// Interrupts what the parties are doing.
+    pub fn raise(&mut self) {
+        self.seats.iter().for_each(|seat| seat.interrupt.raise());
+        self.serving.iter_mut().for_each(|serving| serving.is_interrupted = true);
+    }
+
+    /// Sends each seat its command. Returns those for seats whose threads have ended.
+    pub fn send(&self, commands: Vec<Command>) -> Vec<Command> {
+        let unsent = |(seat, command): (&Seat, Command)| seat.commands.send(command).err().map(|error| error.0);
+        self.seats.iter().zip(commands).filter_map(unsent).collect()
+    }
+
+    /// Lets the parties leave their seats; in a hurry, they do not wait for slow links.
+    pub fn leave(&mut self, gave_up: bool, in_a_hurry: bool) {
+        self.prepare(in_a_hurry);
+        self.send(self.seats.iter().map(|_| Command::Leave { gave_up }).collect());
+    }
+}
+
+/// A party that can take more seats.
+pub(crate) trait SitsBeside: Send + Sync {
+    /// Starts a thread that serves requests over these links, on the side of this number, which no thread was on
+    /// before. `None` where the system has no more threads.
+    fn sit(&self, side: usize, net: Box<dyn Net>) -> Option<Seat>;
+}
+
+/// The way to open side tracks.
+pub(crate) struct Beside {
+    parties: Vec<Arc<dyn SitsBeside>>,
+    links: LocalLinks,
+    /// The number of sides so far. Whatever is drawn is named by its side, so none is used again.
+    sides: usize,
+    /// The threads of tracks that were replaced.
+    pub retired: Vec<Thread>,
+}
+
+impl Beside {
+    pub fn new(parties: Vec<Arc<dyn SitsBeside>>, links: LocalLinks) -> Beside {
+        Beside { parties, links, sides: 0, retired: vec![] }
+    }
+
+    /// Opens a side track; `None` where that is not possible.
+    fn open(&mut self) -> Option<Track> {
+        if self.parties.is_empty() {
+            return None;
+        }
+        let side = self.sides;
+        self.sides += 1;
+        let seats = self.parties.iter().zip(self.links.mesh()).map(|(party, net)| party.sit(side, net));
+        seats.collect::<Option<Vec<Seat>>>().map(Track::new)
+    }
+
+    /// Opens no further track, and gives up the parties' keys.
+    pub fn close(&mut self) {
+        self.parties.clear();
+    }
+
+    /// Returns the place of a side track that serves no request; one is opened where all are taken and there may be
+    /// more. The first of `tracks` is the main track.
+    pub(super) fn free(&mut self, tracks: &mut Vec<Track>) -> Option<usize> {
+        let free = (1..tracks.len()).find(|&track| tracks[track].serving.is_none());
+        match free {
+            Some(track) if tracks[track].served >= MOST_SERVED => {
+                let mut worn = std::mem::replace(&mut tracks[track], self.open()?);
+                worn.leave(false, false);
+                self.retired.extend(worn.seats.into_iter().map(|seat| seat.thread));
+            }
+            None if tracks.len() <= MOST_SIDES => tracks.push(self.open()?),
+            _ => return free,
+        }
+        free.or(Some(tracks.len() - 1))
+    }
+}
