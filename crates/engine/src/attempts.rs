@@ -25,7 +25,7 @@ const LARGEST_JUMP: u32 = 1 << 24;
 /// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
 const LONGEST_QUEUE: usize = 5;
 /// The number of runs of a side party.
-const SIDE_RUNS: u32 = 1 << 25;
+const SIDE_RUNS: u32 = 1 << 20;
 /// The number of the first run of the first side party; smaller ones are those of the main party.
 const FIRST_SIDE: u32 = 1 << 31;
 
@@ -390,5 +390,36 @@ mod tests {
         }
         let mut attempts = greeting();
         assert!((0..9).any(|_| attempts.greeted(1, start(5)).is_err()));
+    }
+
+    /// Parties with the same keys must never have runs of one number: they would draw the same masks.
+    #[test]
+    fn numbers_of_the_main_party_and_of_all_sides_are_disjoint() {
+        let sides: Vec<Numbers> = (0..).map_while(Numbers::of_side).collect();
+        assert_eq!(sides.len(), 2047);
+        assert_eq!(Numbers::of_side(usize::MAX), None);
+        let mut last = 0;
+        for numbers in std::iter::once(Numbers::MAIN).chain(sides) {
+            assert!(last < numbers.first && numbers.first < numbers.last && numbers.last < u32::MAX);
+            last = numbers.last;
+        }
+    }
+
+    #[test]
+    fn numbers_of_another_side_are_refused() {
+        let numbers = Numbers::of_side(1).unwrap();
+        let at = |next: u32| {
+            let mut attempts = Attempts::new(3, numbers);
+            attempts.next = next;
+            attempts
+        };
+        assert_eq!(at(numbers.first).open(), Ok(numbers.first));
+        for (next, number) in [(numbers.first, numbers.first - 1), (numbers.first, 1), (numbers.last, numbers.last + 1)]
+        {
+            assert!(at(next).greeted(1, start(number)).is_err());
+            assert!(at(next).aborted(1, abort(number, Cause::Bug)).is_err());
+        }
+        assert!(at(numbers.last).check_number(1, numbers.last).is_ok());
+        assert!(at(numbers.last).is_worn_out() && !at(numbers.last - 1).is_worn_out());
     }
 }

@@ -54,7 +54,7 @@ impl Party {
     /// which are on the same `side`.
     ///
     /// # Errors
-    /// [`Misuse`] where there are no numbers left for another side: from the 64th on.
+    /// [`Misuse`] where there are no numbers left for another side: from the 2048th on.
     pub fn on_side(net: Box<dyn Net>, side: usize) -> Result<Party> {
         let numbers =
             Numbers::of_side(side).ok_or(Misuse::Other { what: "more side parties than there are numbers" })?;

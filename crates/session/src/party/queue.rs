@@ -8,6 +8,9 @@
 //! run programs side by side, small requests do not wait for others: while the main track serves a request, side
 //! tracks serve them. Large ones are served by the main track alone, in order.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -317,124 +320,5 @@ impl Takes {
         let (few, many) = if self.nodes.len() < other.nodes.len() { (self, other) } else { (other, self) };
         let (Some(first), Some(last)) = (many.nodes.first(), many.nodes.last()) else { return false };
         few.nodes.iter().any(|id| (first..=last).contains(&id) && many.nodes.binary_search(id).is_ok())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::sync::mpsc::{Receiver, channel};
-
-    use quorate_net::{Interrupt, Net, memory};
-
-    use super::*;
-
-    /// Returns a queue for as many parties as there are flags, and the commands that reach each.
-    fn queue(flags: &[Interrupt]) -> (Arc<Queue>, Vec<Receiver<Command>>) {
-        let seat = |flag: &Interrupt| {
-            let (commands, inbox) = channel();
-            (Seat { commands, interrupt: flag.clone(), thread: Default::default() }, inbox)
-        };
-        let (seats, inboxes) = flags.iter().map(seat).unzip();
-        (Queue::new(seats, vec![], None), inboxes)
-    }
-
-    fn flags() -> Vec<Interrupt> {
-        memory::mesh(2).iter().map(Net::interrupt_handle).collect()
-    }
-
-    /// Queues a request, which reveals nothing.
-    fn run(queue: &Arc<Queue>, number: u64) {
-        let job = |_| Job {
-            number,
-            program: Default::default(),
-            reveals: vec![],
-            units: number == 2,
-            inputs: BTreeMap::new(),
-            dropped: vec![],
-            progress: Default::default(),
-            reply: channel().0,
-        };
-        queue.run(number, (0..2).map(job).collect());
-    }
-
-    /// Returns whether the second request has begun, and its part.
-    fn next(inbox: &Receiver<Command>) -> Option<(bool, Part)> {
-        match inbox.try_recv() {
-            Ok(Command::Run(job, part)) => Some((job.units, part)),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn a_request_begins_when_the_one_before_has_ended_at_all_parties() {
-        let (queue, inboxes) = queue(&flags());
-        [1, 2].into_iter().for_each(|number| run(&queue, number));
-        let parts: Vec<_> = inboxes.iter().map(|inbox| next(inbox).unwrap()).collect();
-        assert!(parts.iter().all(|(is_second, _)| !is_second));
-        for (i, part) in parts.into_iter().enumerate() {
-            assert!(inboxes.iter().all(|inbox| next(inbox).is_none()), "{i} have ended it");
-            drop(part);
-        }
-        assert!(inboxes.iter().all(|inbox| next(inbox).is_some_and(|(is_second, _)| is_second)));
-        queue.leave(false);
-        assert!(inboxes.iter().all(|inbox| matches!(inbox.try_recv(), Ok(Command::Leave { gave_up: false }))));
-    }
-
-    #[test]
-    fn a_party_whose_thread_has_ended_holds_nothing_up() {
-        let (queue, mut inboxes) = queue(&flags());
-        drop(inboxes.pop());
-        [1, 2].into_iter().for_each(|number| run(&queue, number));
-        for is_second in [false, true] {
-            let (found, _part) = next(&inboxes[0]).unwrap();
-            assert_eq!(found, is_second);
-        }
-        run(&queue, 3);
-        drop(inboxes);
-        run(&queue, 4);
-        queue.leave(true);
-        assert!(queue.lock().waiting.is_empty() && queue.lock().tracks[MAIN].serving.is_none());
-    }
-
-    #[test]
-    fn flags_are_up_while_the_request_that_they_are_for_is_served() {
-        let flags = flags();
-        let (queue, inboxes) = queue(&flags);
-        let are_up = |up: bool| flags.iter().all(|flag| flag.is_raised() == up);
-        let serve = || drop(inboxes.iter().map(|inbox| next(inbox).unwrap()).collect::<Vec<_>>());
-        (1..=5).for_each(|number| run(&queue, number));
-        assert!(queue.interrupt(2) && are_up(false), "it has not begun");
-        assert!(!queue.interrupt(1) && are_up(true), "it is served");
-        serve();
-        assert!(are_up(true), "the second was cancelled");
-        serve();
-        assert!(are_up(false) && !queue.interrupt(2) && !queue.interrupt(9) && are_up(false), "it has ended");
-        queue.interrupt_all();
-        assert!(are_up(true));
-        serve();
-        assert!(are_up(true));
-        serve();
-        assert!(are_up(true));
-        queue.leave(false);
-        serve();
-        assert!(are_up(false), "the parties' goodbyes take the time that they need");
-        queue.hurry();
-        assert!(are_up(true));
-    }
-
-    #[test]
-    fn hurried_parties_leave_with_their_flags_up() {
-        let flags = flags();
-        let (queue, inboxes) = queue(&flags);
-        (1..=2).for_each(|number| run(&queue, number));
-        queue.leave(false);
-        queue.hurry();
-        for _ in 0..2 {
-            assert!(flags.iter().all(Interrupt::is_raised));
-            drop(inboxes.iter().map(|inbox| next(inbox).unwrap()).collect::<Vec<_>>());
-        }
-        assert!(flags.iter().all(Interrupt::is_raised));
-        assert!(inboxes.iter().all(|inbox| matches!(inbox.try_recv(), Ok(Command::Leave { .. }))));
     }
 }

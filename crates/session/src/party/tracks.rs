@@ -117,13 +117,21 @@ pub(crate) struct Beside {
     links: LocalLinks,
     /// The number of sides so far. Whatever is drawn is named by its side, so none is used again.
     sides: usize,
+    /// The number of requests after which a track is replaced.
+    most_served: u32,
     /// The threads of tracks that were replaced.
     pub retired: Vec<Thread>,
 }
 
 impl Beside {
     pub fn new(parties: Vec<Arc<dyn SitsBeside>>, links: LocalLinks) -> Beside {
-        Beside { parties, links, sides: 0, retired: vec![] }
+        Beside { parties, links, sides: 0, most_served: MOST_SERVED, retired: vec![] }
+    }
+
+    /// Replaces each track after so few requests.
+    #[cfg(test)]
+    pub fn replaced_after(self, most_served: u32) -> Beside {
+        Beside { most_served, ..self }
     }
 
     /// Opens a side track; `None` where that is not possible.
@@ -147,7 +155,7 @@ impl Beside {
     pub(super) fn free(&mut self, tracks: &mut Vec<Track>) -> Option<usize> {
         let free = (1..tracks.len()).find(|&track| tracks[track].serving.is_none());
         match free {
-            Some(track) if tracks[track].served >= MOST_SERVED => {
+            Some(track) if tracks[track].served >= self.most_served => {
                 let mut worn = std::mem::replace(&mut tracks[track], self.open()?);
                 worn.leave(false, false);
                 self.retired.extend(worn.seats.into_iter().map(|seat| seat.thread));
