@@ -1,12 +1,16 @@
-//! Every family with several workers at a party: results, costs and all messages are those of one worker.
+//! Every family with several workers at a party, where results, costs and all messages are those of one worker, and
+//! with runs beside each other, whose messages are all different.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::thread;
 
 use quorate_crypto::Seed;
 use quorate_engine::testing::{self, Received};
-use quorate_engine::{Costs, Ctx, Form, Phase, Result, dry};
+use quorate_engine::{Costs, Ctx, Demand, Form, Party, Phase, Result, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Choices, Family, Sign, Width};
+use quorate_net::memory;
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -72,34 +76,48 @@ async fn program<S: Family>(s: &S, ctx: &Ctx, len: usize) -> Result<Vec<Vec<u64>
     Ok(shown)
 }
 
+/// Returns the correlations that the program takes at a party.
+fn demanded<S: Family>(party: &Party, len: usize) -> Demand<S::Kind> {
+    let (me, parties) = (party.me(), party.parties());
+    let dry = S::dry(parties, me, &Choices::default()).unwrap();
+    dry.record_demand();
+    dry::run(me, parties, Phase::Online, async |ctx| program(&dry, ctx, len).await).unwrap();
+    dry.take_demand()
+}
+
+fn set_up<S: Family>(party: &mut Party) -> S {
+    let coins = Seed::from_bytes([party.me() as u8; 32]);
+    let mut run = party.begin_alone().unwrap();
+    let s = run.phase(Phase::Offline, async |ctx| S::setup(ctx, Some(&coins), &Choices::default()).await).unwrap();
+    run.finish();
+    s
+}
+
+/// Runs the program at a party.
+fn ran<S: Family>(party: &mut Party, s: &S, len: usize) -> Seen {
+    let demand = demanded::<S>(party, len);
+    let mut run = party.begin_alone().unwrap();
+    let nothing = async |_: &Ctx| Ok(());
+    run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await).unwrap();
+    let shown = run.phase(Phase::Online, async |ctx| program(s, ctx, len).await).unwrap();
+    run.confirm().unwrap();
+    let costs = run.finish();
+    let heard = |Received { from, bytes, .. }: Received| (from, bytes.len(), hashed(&bytes));
+    let mut messages: Vec<_> = party.insecure_transcript().into_iter().map(heard).collect();
+    messages.sort();
+    (shown, costs, messages)
+}
+
 /// Runs the program at every party, with these numbers of workers.
 fn seen<S: Family>(workers: &[usize], jitter: u64, len: usize) -> Vec<Seen> {
-    let choices = Choices::default();
     testing::parties(workers.len(), |mut party| {
-        let (me, parties) = (party.me(), party.parties());
+        let me = party.me();
         party.set_workers(workers[me]).unwrap();
         party.insecure_jitter(jitter + me as u64);
         party.insecure_coins(me as u64);
         party.insecure_record();
-        let dry = S::dry(parties, me, &choices).unwrap();
-        dry.record_demand();
-        dry::run(me, parties, Phase::Online, async |ctx| program(&dry, ctx, len).await).unwrap();
-        let demand = dry.take_demand();
-
-        let coins = Seed::from_bytes([me as u8; 32]);
-        let mut run = party.begin_alone().unwrap();
-        let s = run.phase(Phase::Offline, async |ctx| S::setup(ctx, Some(&coins), &choices).await).unwrap();
-        run.finish();
-        let mut run = party.begin_alone().unwrap();
-        let nothing = async |_: &Ctx| Ok(());
-        run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await).unwrap();
-        let shown = run.phase(Phase::Online, async |ctx| program(&s, ctx, len).await).unwrap();
-        run.confirm().unwrap();
-        let costs = run.finish();
-        let heard = |Received { from, bytes, .. }: Received| (from, bytes.len(), hashed(&bytes));
-        let mut messages: Vec<_> = party.insecure_transcript().into_iter().map(heard).collect();
-        messages.sort();
-        (shown, costs, messages)
+        let s = set_up::<S>(&mut party);
+        ran(&mut party, &s, len)
     })
 }
 
@@ -176,4 +194,73 @@ fn pika_runs_alike_with_any_number_of_workers() {
 #[test]
 fn malicious_pika_runs_alike_with_any_number_of_workers() {
     Protocol::PikaMalicious.visit(Compare(3));
+}
+
+/// Messages shorter than this may be equal by chance.
+const MASKED_BYTES: usize = 24;
+
+/// Runs the same program at the main party and on two sides, at the same time: costs are equal, and no message is, since
+/// every mask is drawn once.
+struct SideBySide(usize);
+
+impl Visit for SideBySide {
+    type Out = ();
+
+    fn family<S: Family>(self) {
+        let sides = [0, 2046];
+        let meshes: Vec<Mutex<Vec<_>>> =
+            sides.iter().map(|_| memory::mesh(self.0).into_iter().map(Some).collect()).map(Mutex::new).collect();
+        let all = testing::parties(self.0, |mut party| {
+            let me = party.me();
+            party.insecure_coins(me as u64);
+            let s = set_up::<S>(&mut party);
+            party.insecure_record();
+            let again = |party: &mut Party, s: &S| [0; 2].map(|_| ran(party, s, 40));
+            thread::scope(|scope| {
+                let beside = |(&side, mesh): (&usize, &Mutex<Vec<Option<_>>>)| {
+                    let net: memory::MemoryNet = mesh.lock().unwrap()[me].take().unwrap();
+                    let s = s.beside().unwrap();
+                    scope.spawn(move || {
+                        let mut party = Party::on_side(Box::new(net), side).unwrap();
+                        party.insecure_coins(me as u64);
+                        party.insecure_record();
+                        again(&mut party, &s)
+                    })
+                };
+                let beside: Vec<_> = sides.iter().zip(&meshes).map(beside).collect();
+                let mut seen = again(&mut party, &s).to_vec();
+                beside.into_iter().for_each(|side| seen.extend(side.join().unwrap()));
+                seen
+            })
+        });
+        for (me, seen) in all.iter().enumerate() {
+            let masked = |seen: &Seen| -> Vec<Message> {
+                seen.2.iter().copied().filter(|message| message.1 >= MASKED_BYTES).collect()
+            };
+            assert!(masked(&seen[0]).len() > 10, "{}", masked(&seen[0]).len());
+            for (i, one) in seen.iter().enumerate() {
+                assert_eq!(one.1, seen[0].1, "party {me}: costs of run {i}");
+                assert_eq!(one.0[..2], seen[0].0[..2], "party {me}: results of run {i}");
+                for (j, other) in seen[..i].iter().enumerate() {
+                    let common = common(&masked(one), &masked(other));
+                    assert_eq!(common, [], "party {me} receives the same message in runs {j} and {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rss_draws_everything_anew_beside_another_run() {
+    [3, 5].into_iter().for_each(|parties| Protocol::Rss.visit(SideBySide(parties)));
+}
+
+#[test]
+fn aby_draws_everything_anew_beside_another_run() {
+    Protocol::Aby.visit(SideBySide(2));
+}
+
+#[test]
+fn pika_draws_everything_anew_beside_another_run() {
+    Protocol::Pika.visit(SideBySide(3));
 }

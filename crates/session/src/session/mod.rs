@@ -2,6 +2,8 @@
 
 mod access;
 #[cfg(test)]
+mod beside_tests;
+#[cfg(test)]
 mod bounds;
 mod check;
 #[cfg(test)]
