@@ -66,3 +66,32 @@ impl Masks {
         Masks { new: Held::default(), kept: self.kept.clone() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask() -> Share<Vector> {
+        Share::shape((Ring::of(8), 1))
+    }
+
+    /// A mask is kept before anything holds it, and until its run has ended.
+    #[test]
+    fn the_end_of_a_run_leaves_masks_of_the_run_beside_it() {
+        let one = Masks::default();
+        one.keep(7, mask());
+        let held = one.of(7).unwrap();
+        one.forget();
+        let other = one.beside();
+        assert!(other.of(7).is_ok(), "a value of an earlier run stays a factor in both");
+        other.keep(8, mask());
+        one.forget();
+        assert!(other.of(8).is_ok() && one.of(8).is_err());
+        let kept = other.of(8).unwrap();
+        other.forget();
+        assert!(one.of(8).is_ok());
+        drop((held, kept));
+        one.forget();
+        assert!([7, 8].iter().all(|&name| one.of(name).is_err() && other.of(name).is_err()));
+    }
+}

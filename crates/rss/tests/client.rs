@@ -64,7 +64,9 @@ fn messages_that_are_no_packets_are_refused() {
         let other = quorate_rss::Rss::dry(3, (me + 1) % 3).unwrap();
         assert!(matches!(other.accept(packet, shape), Err(ClientError::NotForUs { .. })));
         assert!(rss.accept(packet, shape).is_ok(), "what was refused used nothing up");
-        assert!(matches!(rss.accept(packet, shape), Err(ClientError::UsedBefore)));
+        for rss in [rss.beside(), rss] {
+            assert!(matches!(rss.accept(packet, shape), Err(ClientError::UsedBefore)));
+        }
     }
     assert!(matches!(client::share(&Vector::zeros(ring, 1), 4), Err(ClientError::Parties { .. })));
     assert!(matches!(client::share(&Vector::shape(ring, 1), 3), Err(ClientError::NoValues)));

@@ -185,3 +185,170 @@ where
         state.store = Store::new(state.parties);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use quorate_graph::{BinaryOp, Dtype, Source};
+    use quorate_planner::Reveal;
+    use quorate_ring::{Ring, Vector};
+    use quorate_rss::Rss;
+
+    use super::*;
+    use crate::work::data::Plain;
+    use crate::work::value::Value;
+
+    /// A party, and a program: an input x, and products of it.
+    struct World {
+        shared: Shared<Rss>,
+        program: Program,
+        x: NodeId,
+    }
+
+    impl World {
+        fn new() -> World {
+            let mut program = Program::default();
+            let x = program.graph().at(Source::new("tests.rs", 1)).input(0, 3, &[2], Dtype::INT64, None).unwrap();
+            program.arrays().push(x);
+            World { shared: Shared::new(3), program, x }
+        }
+
+        fn square(&mut self, x: NodeId) -> NodeId {
+            let node = self.program.graph().at(Source::new("tests.rs", 2)).binary(BinaryOp::Mul, x, x).unwrap();
+            self.program.arrays().push(node);
+            node
+        }
+
+        fn submit(&self, number: u64, node: NodeId, dropped: &[NodeId]) {
+            let (program, dropped) = (self.program.clone(), dropped.to_vec());
+            self.shared.take_over(&mut Job { program, dropped, ..job(number, node) });
+        }
+
+        /// Runs a request: computes all that it needs, and keeps what its view says.
+        fn run(&self, number: u64, node: NodeId) {
+            let View { mut store, program } = self.shared.view(number).unwrap();
+            let graph = &program.graph;
+            let work = graph.needed(&[node], &|id| store.has(id));
+            let after = store.kept(graph, &work);
+            let value = || Arc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
+            let computed = work.iter().filter(|id| after.values.contains(id)).map(|&id| (id, value())).collect();
+            store.prepared(1, computed, after, graph.len());
+            self.shared.leave(number, store.take_pending());
+        }
+
+        fn has(&self, nodes: &[NodeId]) -> Vec<bool> {
+            let store = self.shared.now();
+            nodes.iter().map(|&id| store.has(id)).collect()
+        }
+    }
+
+    #[test]
+    fn a_request_counts_if_it_ended_well_at_all_parties() {
+        let mut world = World::new();
+        let y = world.square(world.x);
+        for (number, counts) in [(1, false), (2, true)] {
+            world.submit(number, y, &[]);
+            world.shared.begin(number);
+            world.run(number, y);
+            assert_eq!(world.has(&[y]), [false], "not before its end");
+            world.shared.end(number, counts, None);
+            assert_eq!(world.has(&[world.x, y]), [counts; 2]);
+        }
+    }
+
+    #[test]
+    fn a_view_stays_as_it_is() {
+        let mut world = World::new();
+        let [y, z] = [0; 2].map(|_| world.square(world.x));
+        world.submit(1, world.x, &[]);
+        world.shared.begin(1);
+        world.run(1, world.x);
+        world.shared.end(1, true, None);
+        for (number, node) in [(2, y), (3, z)] {
+            world.submit(number, node, &[]);
+            world.shared.begin(number);
+        }
+        world.run(2, y);
+        world.shared.end(2, true, None);
+        let view = world.shared.view(3).unwrap();
+        assert!(view.store.has(world.x) && !view.store.has(y));
+        assert_eq!(world.has(&[world.x, y, z]), [true, true, false]);
+    }
+
+    /// The first request knows nothing of the arrays that came after it.
+    #[test]
+    fn a_request_keeps_what_others_need_that_came_meanwhile() {
+        let mut world = World::new();
+        let y = world.square(world.x);
+        world.submit(1, y, &[]);
+        world.shared.begin(1);
+        world.submit(2, y, &[world.x]);
+        world.run(1, y);
+        let late = world.square(y);
+        world.submit(3, late, &[y]);
+        world.shared.end(1, true, None);
+        assert_eq!(world.has(&[world.x, y]), [false, true], "the third request needs y, and nobody x");
+        world.shared.begin(2);
+        world.run(2, y);
+        world.shared.end(2, true, None);
+        assert_eq!(world.has(&[y]), [true]);
+        world.shared.begin(3);
+        world.run(3, late);
+        let (_, needs) = (world.shared.needs(), world.shared.now().needs(&world.program.graph));
+        assert!(needs.contains(&y) && needs.contains(&late));
+        world.shared.end(3, true, None);
+        assert_eq!(world.has(&[y, late]), [false, true]);
+    }
+
+    #[test]
+    fn what_a_request_reveals_stays_until_it_has_ended() {
+        let mut world = World::new();
+        let y = world.square(world.x);
+        for number in [1, 2] {
+            world.submit(number, y, &[world.x, y]);
+        }
+        world.shared.begin(1);
+        world.run(1, y);
+        world.shared.end(1, true, None);
+        assert_eq!(world.has(&[y]), [true], "the second reveals it, too");
+        world.shared.begin(2);
+        world.run(2, y);
+        world.submit(3, world.x, &[]);
+        world.shared.end(2, true, None);
+        assert_eq!(world.has(&[y]), [false]);
+    }
+
+    #[test]
+    fn parties_that_keep_the_same_search_once() {
+        let mut world = World::new();
+        let y = world.square(world.x);
+        let other = World::new();
+        let worlds = [&world, &other];
+        for this in worlds {
+            this.shared.take_over(&mut Job { program: world.program.clone(), ..job(1, y) });
+            this.shared.begin(1);
+            this.shared.take_over(&mut Job { program: world.program.clone(), ..job(2, y) });
+            this.run(1, y);
+        }
+        let found = world.shared.end(1, true, None);
+        assert!(found.is_some());
+        other.shared.end(1, true, found);
+        assert_eq!(world.has(&[world.x, y]), other.has(&[world.x, y]));
+    }
+
+    fn job(number: u64, node: NodeId) -> Job {
+        Job {
+            number,
+            program: Program::default(),
+            reveals: vec![Reveal { node, to: None }],
+            units: false,
+            inputs: BTreeMap::new(),
+            dropped: vec![],
+            progress: Default::default(),
+            reply: channel().0,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quorate_crypto::Seed;
 use quorate_engine::Error;
-use quorate_graph::{BinaryOp, Bound, Dtype, Network};
+use quorate_graph::{BinaryOp, Bound, Division, Dtype, Give, Network};
 use quorate_protocols::Protocol;
 
 use super::start::LocalOptions;
@@ -91,6 +91,22 @@ fn requests_come_one_after_the_other_where_memory_is_limited_and_where_parties_m
         assert!(is_over(&mut first), "{family:?}");
         assert_eq!(values(&mut session, first).unwrap(), [1; 3]);
     }
+}
+
+/// Few numbers may take much memory.
+#[test]
+fn a_request_that_takes_much_memory_waits_for_the_main_track() {
+    let mut session = local(FAMILIES[1], Some(20.0), Options::default());
+    let x = input(&mut session, &vec![1; MANY]);
+    let power = long(&mut session, x, 60); // at least 1.2 s
+    let mut large = submit(&mut session, power);
+    let y = input(&mut session, &vec![-7; 2_000]);
+    let division = Division { give: Give::Quotient, quotient_bits: None };
+    let quotient = session.build(here(), |mut b| b.int_divide(division, y, y)).unwrap();
+    let request = submit(&mut session, quotient);
+    assert_eq!(values(&mut session, request).unwrap(), vec![1; 2_000]);
+    assert!(is_over(&mut large));
+    assert_eq!(values(&mut session, large).unwrap(), vec![1; MANY]);
 }
 
 /// An input goes to the parties with the first request after it, which may begin later than a request that needs it.

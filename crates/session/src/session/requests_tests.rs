@@ -12,8 +12,12 @@ use crate::connect::LocalLinks;
 use crate::options::Options;
 
 fn local(rtt_ms: Option<f64>, check: bool) -> Session {
+    local_with(Options::default(), rtt_ms, check)
+}
+
+fn local_with(options: Options, rtt_ms: Option<f64>, check: bool) -> Session {
     let network = rtt_ms.map(|rtt| Network::new(rtt, 1000.0).unwrap());
-    let (protocol, insecure_seed, options) = (Protocol::Rss, None, Options::default());
+    let (protocol, insecure_seed) = (Protocol::Rss, None);
     Session::local(LocalOptions { protocol, parties: 3, network, insecure_seed, check, options }).unwrap()
 }
 
@@ -69,7 +73,7 @@ fn a_program_grows_while_it_runs() {
 
 #[test]
 fn requests_end_in_order_each_with_its_own_values() {
-    let mut session = local(None, false);
+    let mut session = local_with(Options { max_memory: Some(1 << 30), ..Options::default() }, None, false);
     let mut requests = Vec::new();
     for i in 0..20 {
         let x = input(&mut session, &[i, -i]);
