@@ -57,7 +57,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def side_by_side(work: Callable[[], object], threads: int) -> float:
-    """Returns the seconds until all of so many threads have done the work."""
+    """Returns the seconds until each of the threads has done the work."""
     all_threads = [threading.Thread(target=work) for _ in range(threads)]
 
     def run() -> None:
@@ -85,9 +85,8 @@ def throughput(family: str, threads: list[int], requests: int) -> None:
             seconds = side_by_side(ask, count)
             used = processor_seconds() - began
             done = each * count
-            print(
-                f"{family:6} {count:4} threads {done / seconds:8.0f} a second {1e3 * used / done:8.3f} ms of a core each"
-            )
+            print(f"{family:6} {count:4} threads {done / seconds:8.0f} a second", end=" ")
+            print(f"{1e3 * used / done:8.3f} ms of a core each")
 
 
 def in_flight(family: str) -> None:

@@ -233,3 +233,18 @@ def test_a_fork_does_not_stand_in_line(options: str) -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[1, 2]\n"), done.stderr
+
+
+def test_a_signal_handler_may_ask_for_values_while_its_thread_waits() -> None:
+    found: list[Any] = []
+    with qr.local(network=qr.Network(rtt_ms=100, mbit=1000)) as mpc:
+        x = mpc.input([3], owner=0)
+        power = x * x * x * x
+        before = signal.signal(signal.SIGALRM, lambda *_: found.append((x + 1).reveal().tolist()))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            assert power.reveal().tolist() == [81]
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    assert found == [[4]]

@@ -49,9 +49,9 @@ impl Party {
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false, threads: vec![] }
     }
 
-    /// Creates a side party that owns these links: a party beside the main one, with the same keys and links of its own.
-    /// Its runs have numbers that those of no other party of the session have; nor does it accept others of its peers,
-    /// which are on the same `side`.
+    /// Creates a side party that owns these links: a party beside the main one, with the same keys and links of its
+    /// own. Its runs have numbers that no other party of the session has. Its peers are on the same `side`; it refuses
+    /// other numbers of theirs.
     ///
     /// # Errors
     /// [`Misuse`] where there are no numbers left for another side: from the 2048th on.

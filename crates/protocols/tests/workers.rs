@@ -199,8 +199,8 @@ fn malicious_pika_runs_alike_with_any_number_of_workers() {
 /// Messages shorter than this may be equal by chance.
 const MASKED_BYTES: usize = 24;
 
-/// Runs the same program at the main party and on two sides, at the same time: costs are equal, and no message is, since
-/// every mask is drawn once.
+/// Runs the same program at the main party and on two sides, at the same time: costs are equal, and no message is,
+/// since every mask is drawn once.
 struct SideBySide(usize);
 
 impl Visit for SideBySide {

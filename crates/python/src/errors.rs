@@ -25,10 +25,10 @@ pub(crate) fn roomy<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     guarded(work).map_err(|short| Python::attach(|py| raise(py, &short.into())))
 }
 
-/// Returns the exception for a thread that asks for values while it waits for others of the same session.
+/// Returns the exception for a thread that asks for values while a request of its own to this session is checked.
 pub(crate) fn nested(py: Python<'_>) -> PyErr {
-    let what = "this thread waits for values of this session already: do not ask for others in a signal handler, or \
-                in a hook for warnings";
+    let what = "a request of this thread is being checked: do not ask for other values in a hook for warnings, or in \
+                a signal handler";
     instance(py, "SessionBusy", what.into())
 }
 

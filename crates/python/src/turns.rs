@@ -30,7 +30,7 @@ impl Turns {
     /// Waits for the turn of this thread; Ctrl-C ends the wait.
     ///
     /// # Errors
-    /// `SessionBusy` where this thread has asked before, and not finished: it would wait for itself.
+    /// `SessionBusy` where this thread stands in line already: it would wait for itself.
     pub fn wait(&self, py: Python<'_>) -> PyResult<Turn<'_>> {
         let me = std::thread::current().id();
         let mut threads = self.lock();

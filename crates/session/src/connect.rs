@@ -25,6 +25,16 @@ impl LocalLinks {
         LocalLinks::Shaped(shaped::Lines::new(parties, shaped::Shape { rtt: network.rtt, bytes_per_second }))
     }
 
+    /// Returns the largest number of tracks that are worth opening beside the main one, for `parties` threads each. On
+    /// links without a delay, more tracks than keep all cores busy cost time.
+    pub fn most_side_tracks(&self, parties: usize) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            LocalLinks::Memory(_) => (2 * cores / parties.max(1)).clamp(3, 63),
+            LocalLinks::Shaped(_) => 63,
+        }
+    }
+
     /// Creates links between all parties.
     pub fn mesh(&self) -> Vec<Box<dyn Net>> {
         match self {

@@ -3,6 +3,7 @@
 mod agreement;
 pub(crate) mod job;
 mod mixing;
+pub(crate) mod part;
 mod planning;
 pub(crate) mod program;
 pub(crate) mod queue;
@@ -10,5 +11,6 @@ pub(crate) mod serve;
 pub(crate) mod shared;
 pub(crate) mod stats;
 pub(crate) mod store;
+mod takes;
 pub(crate) mod tracks;
 mod worker;

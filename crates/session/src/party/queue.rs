@@ -12,44 +12,21 @@
 mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quorate_graph::{Graph, NodeId, Op};
-use quorate_planner::Reveal;
+use quorate_graph::{Graph, NodeId};
 
-use super::job::{Job, Reply};
-use super::program::{Length, Program};
+use super::job::Job;
+use super::part::{Answer, Command, Ending, Part};
+use super::program::Length;
 use super::shared::Holds;
+use super::takes::Takes;
 use super::tracks::{Beside, Seat, Serving, Thread, Track};
-use crate::error::SessionError;
-use crate::plan::Plan;
 
-/// The largest request that is served beside others: nodes to compute, their elements, and those of their operands.
-const SMALL_NODES: usize = 500;
-const SMALL_RESULTS: usize = 5_000;
-const SMALL_OPERANDS: usize = 100_000;
 /// The number of waiting requests that are looked at when one ends.
 const LOOKED_AT: usize = 256;
 /// The place of the main track.
 const MAIN: usize = 0;
-
-/// A command for a party.
-pub(crate) enum Command {
-    Run(Job, Part),
-    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
-    Plan {
-        program: Program,
-        reveals: Vec<Reveal>,
-        assumed: BTreeSet<NodeId>,
-        /// Arrays that this party released since the last run.
-        dropped: Vec<NodeId>,
-        reply: Sender<std::result::Result<Plan, SessionError>>,
-    },
-    Leave {
-        gave_up: bool,
-    },
-}
 
 /// The queue, which the session and the threads of its parties share.
 #[derive(Default)]
@@ -83,47 +60,6 @@ enum What {
     Leave {
         gave_up: bool,
     },
-}
-
-/// What a request takes to serve.
-#[derive(Clone, Default)]
-pub(super) struct Takes {
-    /// The nodes that it may compute.
-    nodes: Vec<NodeId>,
-    is_small: bool,
-}
-
-/// The end of a request at one party.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ending {
-    Well,
-    /// It takes too much memory to be served beside others, and nothing was done.
-    TooLarge,
-    Badly,
-    /// No further request can be served at this seat.
-    Over,
-}
-
-/// One party's part in a request that is served. When all parts have ended, the request has; a part that is dropped
-/// ends badly.
-pub(crate) struct Part {
-    queue: Arc<Queue>,
-    track: usize,
-    ending: Ending,
-    reply: Option<(Sender<Reply>, Reply)>,
-}
-
-impl Part {
-    /// Ends the part with this reply, which is sent when all parties have ended theirs.
-    pub fn end(mut self, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) {
-        (self.ending, self.reply) = (ending, reply);
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        self.queue.end_part(self.track, self.ending, self.reply.take());
-    }
 }
 
 impl Queue {
@@ -211,13 +147,13 @@ impl Queue {
     }
 
     /// Notes that a party has ended its part. After the last one the request has ended, and others may begin.
-    fn end_part(self: &Arc<Self>, track: usize, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) {
+    fn end_part(self: &Arc<Self>, track: usize, ending: Ending, answer: Option<Answer>) {
         let mut state = self.lock();
-        let ended = state.tracks[track].end_part(ending, reply);
-        let replies = ended.map_or(vec![], |serving| state.end(track, serving));
+        let ended = state.tracks[track].end_part(ending, answer);
+        let answers = ended.map_or(vec![], |serving| state.end(track, serving));
         let refused = self.begin_next(&mut state);
         drop(state);
-        for (to, reply) in replies {
+        for (to, reply) in answers {
             let _ = to.send(reply); // nobody may wait for it
         }
         drop(refused);
@@ -236,7 +172,10 @@ impl Queue {
                     let again = if track == MAIN { vec![] } else { jobs.clone() };
                     let serving = Serving::new(entry.number, entry.takes, jobs.len(), again);
                     state.tracks[track].begin(serving, entry.is_cancelled || state.hurries);
-                    let part = || Part { queue: self.clone(), track, ending: Ending::Badly, reply: None };
+                    let part = || {
+                        let queue = self.clone();
+                        Part::new(move |ending, answer| queue.end_part(track, ending, answer))
+                    };
                     let commands = jobs.into_iter().map(|job| Command::Run(job, part())).collect();
                     refused.extend(state.tracks[track].send(commands));
                 }
@@ -277,9 +216,9 @@ impl State {
         None
     }
 
-    /// Ends a request that all parties have ended. Returns the replies to send.
-    fn end(&mut self, track: usize, serving: Serving) -> Vec<(Sender<Reply>, Reply)> {
-        let Serving { number, takes, is_interrupted, again, ending, replies, .. } = serving;
+    /// Ends a request that all parties have ended. Returns the answers to send.
+    fn end(&mut self, track: usize, serving: Serving) -> Vec<Answer> {
+        let Serving { number, takes, is_interrupted, again, ending, answers, .. } = serving;
         if ending == Ending::TooLarge {
             let (takes, what) = (Takes { is_small: false, ..takes }, What::Run(again));
             self.waiting.push_front(Entry { number, what, takes, is_cancelled: is_interrupted });
@@ -293,32 +232,12 @@ impl State {
             self.is_over = track != MAIN; // the parties of the main track say so themselves
             self.lose();
         }
-        replies
+        answers
     }
 
     /// Drops the parties' values and keys: no further request can use them.
     fn lose(&mut self) {
         self.values.iter().for_each(|values| values.lose());
         self.beside.iter_mut().for_each(Beside::close);
-    }
-}
-
-impl Takes {
-    /// Returns what a request takes that computes these nodes, of which `targets` are revealed.
-    fn of(graph: &Graph, needed: Vec<NodeId>, targets: &[NodeId]) -> Takes {
-        let elements = |id: &NodeId| graph.node(*id).shape.iter().product::<usize>();
-        let results: usize = needed.iter().chain(targets).map(elements).sum();
-        let operands: usize = needed.iter().flat_map(|&id| graph.node(id).inputs.iter()).map(elements).sum();
-        let is_small = needed.len() <= SMALL_NODES && results <= SMALL_RESULTS && operands <= SMALL_OPERANDS;
-        // Public numbers are no values that a run leaves, and many requests share them.
-        let is_value = |id: &NodeId| !matches!(graph.node(*id).op, Op::Constant(_));
-        Takes { nodes: needed.into_iter().filter(is_value).collect(), is_small }
-    }
-
-    /// Returns whether two requests may compute the same node.
-    fn meets(&self, other: &Takes) -> bool {
-        let (few, many) = if self.nodes.len() < other.nodes.len() { (self, other) } else { (other, self) };
-        let (Some(first), Some(last)) = (many.nodes.first(), many.nodes.last()) else { return false };
-        few.nodes.iter().any(|id| (first..=last).contains(&id) && many.nodes.binary_search(id).is_ok())
     }
 }

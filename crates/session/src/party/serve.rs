@@ -16,7 +16,7 @@ use quorate_ring::memory::guarded;
 use quorate_ring::threads;
 
 use super::job::{Job, Reply};
-use super::queue::{Command, Ending, Part};
+use super::part::{Command, Ending, Part};
 use super::shared::{Holds, Shared};
 use super::tracks::{Seat, SitsBeside};
 use super::worker::{State, Worker};

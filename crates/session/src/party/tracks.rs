@@ -7,15 +7,14 @@ use std::thread::JoinHandle;
 
 use quorate_net::{Interrupt, Net};
 
-use super::job::{Job, Reply};
-use super::queue::{Command, Ending, Takes};
+use super::job::Job;
+use super::part::{Answer, Command, Ending};
+use super::takes::Takes;
 use crate::connect::LocalLinks;
 
-/// The largest number of side tracks that are open at a time.
-const MOST_SIDES: usize = 63;
 /// The number of requests after which a side track is replaced. Its runs have 2^20 numbers, and a request that fails
 /// may use up two.
-const MOST_SERVED: u32 = 1 << 18;
+pub(crate) const MOST_SERVED: u32 = 1 << 18;
 
 /// A thread of a party, until it is joined.
 pub(crate) type Thread = Arc<Mutex<Option<JoinHandle<()>>>>;
@@ -45,12 +44,12 @@ pub(super) struct Serving {
     left: usize,
     /// The worst ending so far.
     pub ending: Ending,
-    pub replies: Vec<(Sender<Reply>, Reply)>,
+    pub answers: Vec<Answer>,
 }
 
 impl Serving {
     pub fn new(number: u64, takes: Takes, parties: usize, again: Vec<Job>) -> Serving {
-        Serving { number, takes, is_interrupted: false, again, left: parties, ending: Ending::Well, replies: vec![] }
+        Serving { number, takes, is_interrupted: false, again, left: parties, ending: Ending::Well, answers: vec![] }
     }
 }
 
@@ -77,11 +76,11 @@ impl Track {
     }
 
     /// Notes that a party has ended its part; after the last one, returns the request.
-    pub fn end_part(&mut self, ending: Ending, reply: Option<(Sender<Reply>, Reply)>) -> Option<Serving> {
+    pub fn end_part(&mut self, ending: Ending, answer: Option<Answer>) -> Option<Serving> {
         let serving = self.serving.as_mut()?;
         serving.left -= 1;
         serving.ending = serving.ending.max(ending);
-        serving.replies.extend(reply);
+        serving.answers.extend(answer);
         if serving.left == 0 { self.serving.take() } else { None }
     }
 
@@ -115,6 +114,8 @@ pub(crate) trait SitsBeside: Send + Sync {
 pub(crate) struct Beside {
     parties: Vec<Arc<dyn SitsBeside>>,
     links: LocalLinks,
+    /// The largest number of side tracks that are open at a time.
+    most: usize,
     /// The number of sides so far. Whatever is drawn is named by its side, so none is used again.
     sides: usize,
     /// The number of requests after which a track is replaced.
@@ -124,14 +125,10 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    pub fn new(parties: Vec<Arc<dyn SitsBeside>>, links: LocalLinks) -> Beside {
-        Beside { parties, links, sides: 0, most_served: MOST_SERVED, retired: vec![] }
-    }
-
-    /// Replaces each track after so few requests.
-    #[cfg(test)]
-    pub fn replaced_after(self, most_served: u32) -> Beside {
-        Beside { most_served, ..self }
+    /// Returns the way to tracks beside the main one, each of which is replaced after `most_served` requests.
+    pub fn new(parties: Vec<Arc<dyn SitsBeside>>, links: LocalLinks, most_served: u32) -> Beside {
+        let most = links.most_side_tracks(parties.len());
+        Beside { parties, links, most, sides: 0, most_served, retired: vec![] }
     }
 
     /// Opens a side track; `None` where that is not possible.
@@ -160,7 +157,7 @@ impl Beside {
                 worn.leave(false, false);
                 self.retired.extend(worn.seats.into_iter().map(|seat| seat.thread));
             }
-            None if tracks.len() <= MOST_SIDES => tracks.push(self.open()?),
+            None if tracks.len() <= self.most => tracks.push(self.open()?),
             _ => return free,
         }
         free.or(Some(tracks.len() - 1))

@@ -8,7 +8,7 @@ use quorate_planner::Reveal;
 use super::Session;
 use super::access::{Access, answer};
 use crate::error::SessionError;
-use crate::party::queue::Command;
+use crate::party::part::Command;
 use crate::plan::Plan;
 use crate::reveals::Told;
 

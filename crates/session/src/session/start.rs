@@ -21,11 +21,12 @@ use crate::config::Config;
 use crate::connect::{self, LocalLinks};
 use crate::error::SessionError;
 use crate::options::Options;
+use crate::party::part::Command;
 use crate::party::program::Program;
-use crate::party::queue::{Command, Queue};
+use crate::party::queue::Queue;
 use crate::party::serve::{Desk, Ready, Serve};
 use crate::party::stats::Stats;
-use crate::party::tracks::{Beside, Seat};
+use crate::party::tracks::{Beside, MOST_SERVED, Seat};
 use crate::plan::Setting;
 
 /// The options of a local session.
@@ -134,7 +135,7 @@ impl Session {
         }
         let (values, beside): (Vec<_>, Vec<_>) = set_up.into_values().unzip();
         let beside = beside.into_iter().collect::<Option<Vec<_>>>().zip(place.links());
-        let beside = beside.map(|(parties, links)| Beside::new(parties, links));
+        let beside = beside.map(|(parties, links)| Beside::new(parties, links, MOST_SERVED));
         let (seats, main) = seats.into_iter().map(|(party, seat)| (super::Seat::of(party, &seat), seat)).unzip();
         let queue = Queue::new(main, values.into_iter().flatten().collect(), beside);
         let Place { parties, network, me, check, held, .. } = place;

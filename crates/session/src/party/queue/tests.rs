@@ -1,17 +1,19 @@
 //! Tests of the order in which requests begin, with parties that do nothing.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-use quorate_graph::{BinaryOp, Dtype, Source};
+use quorate_graph::{BinaryOp, Dtype, Network, Source};
 use quorate_net::{Interrupt, Net, memory};
 use quorate_planner::Reveal;
 
 use super::*;
 use crate::connect::LocalLinks;
-use crate::party::job::Outcome;
+use crate::party::job::{Outcome, Reply};
+use crate::party::program::Program;
 use crate::party::stats::RunStats;
 use crate::party::store::Kept;
+use crate::party::takes::SMALL_RESULTS;
 use crate::party::tracks::SitsBeside;
 
 /// Returns a queue for as many parties as there are flags, and the commands that reach each.
@@ -202,7 +204,7 @@ impl World {
         let ((commands, main), flag) = (channel(), memory::mesh(1)[0].interrupt_handle());
         let (sides, values) = (Arc::<Sides>::default(), Arc::<Values>::default());
         let seat = Seat { commands, interrupt: flag.clone(), thread: Default::default() };
-        let beside = Beside::new(vec![sides.clone()], LocalLinks::new(1, None)).replaced_after(3);
+        let beside = Beside::new(vec![sides.clone()], LocalLinks::new(1, Network::new(1.0, 1000.0).ok()), 3);
         let queue = Queue::new(vec![seat], vec![values.clone()], Some(beside));
         let mut graph = Graph::new();
         let x = graph.at(Source::new("tests.rs", 1)).input(0, 2, &[10], Dtype::INT64, None).unwrap();

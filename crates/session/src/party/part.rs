@@ -1,0 +1,71 @@
+//! The commands for a party, and its part in a request.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::Sender;
+
+use quorate_graph::NodeId;
+use quorate_planner::Reveal;
+
+use super::job::{Job, Reply};
+use super::program::Program;
+use crate::error::SessionError;
+use crate::plan::Plan;
+
+/// A command for a party.
+pub(crate) enum Command {
+    Run(Job, Part),
+    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
+    Plan {
+        program: Program,
+        reveals: Vec<Reveal>,
+        assumed: BTreeSet<NodeId>,
+        /// Arrays that this party released since the last run.
+        dropped: Vec<NodeId>,
+        reply: Sender<std::result::Result<Plan, SessionError>>,
+    },
+    Leave {
+        gave_up: bool,
+    },
+}
+
+/// The end of a request at one party; the worst of all parties counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    Well,
+    /// It takes too much memory to be served beside others, and nothing was done.
+    TooLarge,
+    Badly,
+    /// No further request can be served at this seat.
+    Over,
+}
+
+/// A reply, and the way to whoever waits for it.
+pub(crate) type Answer = (Sender<Reply>, Reply);
+
+/// One party's part in a request that is served. When all parts have ended, the request has; a part that is dropped
+/// ends badly.
+pub(crate) struct Part {
+    told: Option<Box<dyn FnOnce(Ending, Option<Answer>) + Send>>,
+    ending: Ending,
+    answer: Option<Answer>,
+}
+
+impl Part {
+    /// Returns a part whose end is told to the function.
+    pub fn new(told: impl FnOnce(Ending, Option<Answer>) + Send + 'static) -> Part {
+        Part { told: Some(Box::new(told)), ending: Ending::Badly, answer: None }
+    }
+
+    /// Ends the part with this answer, which is sent when all parties have ended theirs.
+    pub fn end(mut self, ending: Ending, answer: Option<Answer>) {
+        (self.ending, self.answer) = (ending, answer);
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(told) = self.told.take() {
+            told(self.ending, self.answer.take());
+        }
+    }
+}
