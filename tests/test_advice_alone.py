@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
