@@ -42,6 +42,13 @@ impl Need {
         }
     }
 
+    /// Changes all sums of bytes that include the values which the session holds already.
+    pub fn change_held(&mut self, change: impl Fn(u64) -> u64) {
+        for bytes in [&mut self.peak_bytes, &mut self.held_bytes, &mut self.base_bytes] {
+            *bytes = change(*bytes);
+        }
+    }
+
     /// Returns the bytes at the peak if correlations are made ahead.
     fn with_stock(&self) -> u64 {
         self.peak_bytes.max(self.base_bytes + self.making_bytes).saturating_add(self.stock_bytes)

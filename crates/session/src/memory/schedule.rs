@@ -174,6 +174,17 @@ impl Schedule {
         if saves { best } else { whole }
     }
 
+    /// Returns whether every step runs whole because the program takes little memory.
+    pub fn is_whole_by_size(&self) -> bool {
+        self.peak_bytes <= Rule::BY_SIZE.limit
+    }
+
+    /// Changes all sums of bytes that include the values which exist before the run.
+    pub fn change_held(&mut self, change: impl Fn(u64) -> u64) {
+        let sums = [&mut self.held_bytes, &mut self.base_bytes, &mut self.live_bytes, &mut self.peak_bytes];
+        sums.into_iter().for_each(|bytes| *bytes = change(*bytes));
+    }
+
     /// Returns a schedule in which every step runs whole and takes the given bytes.
     #[cfg(test)]
     pub fn with_rooms(rooms: impl Iterator<Item = u64>) -> Schedule {

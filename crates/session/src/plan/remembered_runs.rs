@@ -24,6 +24,8 @@ pub(crate) struct Likeness {
     hash: [u8; 32],
     /// All nodes of the request, in order.
     nodes: Vec<NodeId>,
+    /// The bytes of all other values that are held.
+    beside: u64,
 }
 
 impl Likeness {
@@ -41,7 +43,7 @@ impl Likeness {
         let nodes: Vec<NodeId> = all.into_iter().collect();
         let place = |id: NodeId| nodes.binary_search(&id).map_or(u64::MAX, |place| place as u64);
         let mut hasher = Hasher::default();
-        hasher.numbers([nodes.len(), work.nodes.len(), work.reveals.len(), held.len()].map(|count| count as u64));
+        hasher.numbers([nodes.len(), work.nodes.len(), work.reveals.len()].map(|count| count as u64));
         hasher.limit(limit);
         for &id in &nodes {
             let node = graph.node(id);
@@ -62,10 +64,11 @@ impl Likeness {
         for reveal in &work.reveals {
             hasher.numbers([place(reveal.node), reveal.to.map_or(u64::MAX, |to| to as u64)]);
         }
-        // Of all other values held, only the total size counts.
-        let beside = held.iter().filter(|&&id| place(id) == u64::MAX).map(|&id| bytes(id));
-        hasher.numbers([beside.sum(), work.domains.is_plain().into(), windows as u64]);
-        Some(Likeness { hash: hasher.0.finalize().into(), nodes })
+        // Of all other values held, only the total size counts; without a limit, it is added to the memory of a run.
+        let beside = held.iter().filter(|&&id| place(id) == u64::MAX).map(|&id| bytes(id)).sum();
+        let counted = if limit == Limit::None { 0 } else { beside };
+        hasher.numbers([counted, work.domains.is_plain().into(), windows as u64]);
+        Some(Likeness { hash: hasher.0.finalize().into(), nodes, beside })
     }
 }
 
@@ -97,7 +100,14 @@ impl Hasher {
 }
 
 /// The dry runs of the last different requests.
-pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], (Vec<NodeId>, DryRun<K>)>);
+pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], Earlier<K>>);
+
+/// A dry run, and the nodes and the bytes of other values with which it was made.
+struct Earlier<K> {
+    nodes: Vec<NodeId>,
+    beside: u64,
+    dry: DryRun<K>,
+}
 
 impl<K> Default for Remembered<K> {
     fn default() -> Self {
@@ -112,21 +122,28 @@ impl<K: Ord + Clone> Remembered<K> {
         like: Option<Likeness>,
         dry_run: impl FnOnce() -> Result<DryRun<K>, E>,
     ) -> Result<DryRun<K>, E> {
-        let Some(Likeness { hash, nodes }) = like else { return dry_run() };
-        if let Some((from, known)) = self.0.get(&hash) {
-            let now: BTreeMap<NodeId, NodeId> = from.iter().copied().zip(nodes).collect();
-            let known = known.moved(&|id| now.get(&id).copied().unwrap_or(id));
-            if cfg!(debug_assertions) {
-                known.must_be(&dry_run()?);
+        let Some(Likeness { hash, nodes, beside }) = like else { return dry_run() };
+        let fits = |dry: &DryRun<K>| dry.schedule.is_whole_by_size();
+        if let Some(earlier) = self.0.get(&hash) {
+            let now: BTreeMap<NodeId, NodeId> = earlier.nodes.iter().copied().zip(nodes.iter().copied()).collect();
+            let mut known = earlier.dry.moved(&|id| now.get(&id).copied().unwrap_or(id));
+            let changed = |bytes: u64| bytes - earlier.beside + beside;
+            known.need.change_held(changed);
+            known.schedule.change_held(changed);
+            // Programs of more than a gigabyte run in pieces, and count as different with other values beside.
+            if beside == earlier.beside || fits(&earlier.dry) && fits(&known) {
+                if cfg!(debug_assertions) {
+                    known.must_be(&dry_run()?);
+                }
+                return Ok(known);
             }
-            return Ok(known);
         }
         let found = dry_run()?;
         if found.demand.draws() <= MOST_DRAWS && found.schedule.is_whole() {
             if self.0.len() == MOST {
                 self.0.clear();
             }
-            self.0.insert(hash, (nodes, found.moved(&|id| id)));
+            self.0.insert(hash, Earlier { nodes, beside, dry: found.moved(&|id| id) });
         }
         Ok(found)
     }
