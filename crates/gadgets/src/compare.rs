@@ -17,6 +17,8 @@
 //!
 //! Timing depends only on lengths, k and the proven width.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring};
 
@@ -124,20 +126,27 @@ async fn msb_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
 /// Returns x < y as two's complement numbers of k bits.
 pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) -> Result<S::B> {
     let (ring, len) = s.shape(x);
-    let difference = s.sub(x, y);
     match width {
-        Width::Difference(bits) if bits == ring.bits() => s.msb(ctx, &difference).await,
+        Width::Difference(bits) if bits == ring.bits() => s.msb(ctx, &s.sub(x, y)).await,
         Width::Difference(bits) if bits < ring.bits() => {
             let narrow = Ring::of(bits.max(1));
-            s.msb(ctx, &s.linear(&difference, &Linear::Reduce(narrow))).await
+            s.msb(ctx, &s.linear(&s.sub(x, y), &Linear::Reduce(narrow))).await
         }
         _ => {
-            // Equal signs: the difference cannot wrap. Different signs: x < y exactly when x is the negative one.
-            let signs = s.msb(ctx, &s.concat(&[x, y, &difference])).await?;
-            let part = |i: usize| stream::slice_lanes(s, &signs, i * len..(i + 1) * len);
-            let (x_sign, y_sign, sign) = (part(0), part(1), part(2));
-            let chosen = s.and(ctx, &s.xor(&x_sign, &y_sign), &s.xor(&x_sign, &sign)).await?;
-            Ok(s.xor(&sign, &chosen))
+            let operands = |range: Range<usize>| [x, y].map(|x| stream::slice(s, x, range.clone()));
+            let work = async |s: &S, ctx: &Ctx, [x, y]: [S::A; 2]| lt_chunk(s, ctx, &x, &y).await;
+            stream::to_lanes(s, ctx, stream::chunks(len, 3 * ring.bits()), operands, work).await
         }
     }
+}
+
+/// Returns x < y for any two elements of the ring. Equal signs: the difference cannot wrap. Different signs: x < y
+/// exactly when x is the negative one.
+async fn lt_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<S::B> {
+    let len = s.shape(x).1;
+    let signs = s.msb(ctx, &s.concat(&[x, y, &s.sub(x, y)])).await?;
+    let part = |i: usize| stream::slice_lanes(s, &signs, i * len..(i + 1) * len);
+    let (x_sign, y_sign, sign) = (part(0), part(1), part(2));
+    let chosen = s.and(ctx, &s.xor(&x_sign, &y_sign), &s.xor(&x_sign, &sign)).await?;
+    Ok(s.xor(&sign, &chosen))
 }
