@@ -112,7 +112,8 @@ impl Aby {
         Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
     }
 
-    /// Returns this party once more, without correlations and garbled circuits, for runs beside those of this one.
+    /// Returns another handle of this party, for runs beside those of this one: the same keys, and neither correlations
+    /// nor garbled circuits.
     pub fn beside(&self) -> Aby {
         let State { me, pair, private, ot, session, line_bytes, .. } = &**self;
         let garbling = Tccr::new(session);

@@ -29,6 +29,9 @@ const SIDE_RUNS: u32 = 1 << 20;
 /// The number of the first run of the first side party; smaller ones are those of the main party.
 const FIRST_SIDE: u32 = 1 << 31;
 
+/// The number of sides on which a session may have parties beside the main ones.
+pub const SIDES: usize = 2047;
+
 /// The numbers of a party's runs. Whatever is drawn for a run is named by its number, so parties with the same keys
 /// have numbers of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -396,7 +399,7 @@ mod tests {
     #[test]
     fn numbers_of_the_main_party_and_of_all_sides_are_disjoint() {
         let sides: Vec<Numbers> = (0..).map_while(Numbers::of_side).collect();
-        assert_eq!(sides.len(), 2047);
+        assert_eq!(sides.len(), SIDES);
         assert_eq!(Numbers::of_side(usize::MAX), None);
         let mut last = 0;
         for numbers in std::iter::once(Numbers::MAIN).chain(sides) {

@@ -71,6 +71,7 @@ mod toss;
 mod wire;
 
 pub use alike::InTurn;
+pub use attempts::SIDES;
 pub use correlations::{Demand, Draw, Ledger, Request};
 pub use costs::{Costs, Phase, StepCosts, Traffic};
 pub use ctx::{Ctx, Randomness, Stream};

@@ -144,7 +144,7 @@ pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
     /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self>;
 
-    /// Returns this party once more, for runs beside those of this handle: the same keys, and no correlations yet.
+    /// Returns another handle of this party, for runs beside those of this one: the same keys, and no correlations yet.
     /// Whatever lasts longer than a run is common to both. `None`, the default, where runs must follow each other.
     ///
     /// Nothing is agreed, so the numbers of runs must tell both apart ([`Party::on_side`](quorate_engine::Party)).

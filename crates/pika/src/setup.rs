@@ -128,8 +128,8 @@ impl Pika {
         Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))
     }
 
-    /// Returns this party once more, without correlations, for runs beside those of this one. Both have the masks of
-    /// factors of the runs before.
+    /// Returns another handle of this party, for runs beside those of this one: the same keys, the masks of factors of
+    /// the runs before, and no correlations.
     pub fn beside(&self) -> Pika {
         let State { me, coins, comparisons, masks, session, .. } = &**self;
         Pika(Arc::new(State {

@@ -106,8 +106,8 @@ impl Rss {
         })))
     }
 
-    /// Returns this party once more, without correlations, for runs beside those of this one. Both accept a client's
-    /// packet once.
+    /// Returns another handle of this party, for runs beside those of this one: the same keys, and no correlations.
+    /// Either accepts a client's packet only if the other has not.
     pub fn beside(&self) -> Rss {
         let State { maps, seeds, private, public, accepted, forms, session, .. } = &**self;
         Rss(Arc::new(State {

@@ -56,6 +56,11 @@ impl Part {
         Part { told: Some(Box::new(told)), ending: Ending::Badly, answer: None }
     }
 
+    /// Drops the part, and tells nobody.
+    pub fn disarm(mut self) {
+        self.told = None;
+    }
+
     /// Ends the part with this answer, which is sent when all parties have ended theirs.
     pub fn end(mut self, ending: Ending, answer: Option<Answer>) {
         (self.ending, self.answer) = (ending, answer);

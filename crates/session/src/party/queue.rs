@@ -94,28 +94,40 @@ impl Queue {
 
     fn push(self: &Arc<Self>, mut state: MutexGuard<'_, State>, entry: Entry) {
         state.waiting.push_back(entry);
-        let refused = self.begin_next(&mut state);
+        let mut after = After::default();
+        self.begin_next(&mut state, &mut after);
         drop(state);
-        drop(refused);
+        after.settle();
     }
 
-    /// Returns the nodes that a run of these nodes would compute now, in a local session.
-    pub fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId> {
-        let values = self.lock().values.first().cloned();
-        values.map_or(vec![], |values| values.needed(graph, targets))
+    /// Returns the nodes that a run of these nodes would compute now in a local session, what `look` finds of them, and
+    /// a hold on the values that such a run needs. No request ends while it looks.
+    pub fn hold<T>(
+        self: &Arc<Self>,
+        graph: &Graph,
+        targets: &[NodeId],
+        look: impl FnOnce(&[NodeId]) -> T,
+    ) -> (Vec<NodeId>, T, Hold) {
+        let state = self.lock();
+        let needed = state.values.first().map_or(vec![], |values| values.needed(graph, targets));
+        let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied());
+        let held: Vec<NodeId> = operands.filter(|id| needed.binary_search(id).is_err()).collect();
+        state.values.iter().for_each(|values| values.want(&held));
+        let found = look(&needed);
+        (needed, found, Hold { queue: self.clone(), held })
     }
 
     /// Returns the nodes that may still be needed in a local session, with the length of the program of which that is
     /// true, where forgetting the others is worthwhile.
     pub fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
         let values = self.lock().values.clone();
-        let needs: Vec<_> = values.iter().map(|values| values.needs()).collect();
-        needs.into_iter().next().flatten()
+        let needs = values.first().and_then(|values| values.needs());
+        values.iter().for_each(|values| values.rest());
+        needs
     }
 
     /// Interrupts a request, whether it waits or is served; does nothing if it has ended. One that waits begins in its
-    /// turn, interrupted, so that the parties take over its inputs, and those of other processes are told. Returns
-    /// whether it waits.
+    /// turn, interrupted, so that parties of other processes are told. Returns whether it waits.
     pub fn interrupt(&self, number: u64) -> bool {
         let mut state = self.lock();
         let serves = |track: &&mut Track| track.serving.as_ref().is_some_and(|serving| serving.number == number);
@@ -148,25 +160,22 @@ impl Queue {
 
     /// Notes that a party has ended its part. After the last one the request has ended, and others may begin.
     fn end_part(self: &Arc<Self>, track: usize, ending: Ending, answer: Option<Answer>) {
-        let mut state = self.lock();
-        let ended = state.tracks[track].end_part(ending, answer);
-        let answers = ended.map_or(vec![], |serving| state.end(track, serving));
-        let refused = self.begin_next(&mut state);
+        let (mut state, mut after) = (self.lock(), After::default());
+        state.end_part(track, ending, answer, &mut after);
+        self.begin_next(&mut state, &mut after);
         drop(state);
-        for (to, reply) in answers {
-            let _ = to.send(reply); // nobody may wait for it
-        }
-        drop(refused);
+        after.settle();
     }
 
-    /// Begins all requests that can begin. Returns commands for parties whose threads have ended, and jobs that nobody
-    /// can serve any more. They are to be dropped without the lock, since they hold parts and ways to reply.
-    fn begin_next(self: &Arc<Self>, state: &mut State) -> (Vec<Command>, Vec<Job>) {
-        let (mut refused, mut gone) = (Vec::new(), Vec::new());
+    /// Begins all requests that can begin.
+    fn begin_next(self: &Arc<Self>, state: &mut State, after: &mut After) {
         while let Some((place, track)) = state.next() {
             let Some(entry) = state.waiting.remove(place) else { break };
             match entry.what {
-                What::Run(jobs) if state.is_over => gone.extend(jobs),
+                What::Run(jobs) if state.is_over => {
+                    after.dropped.extend(jobs);
+                    state.values.iter().for_each(|values| drop(values.end(entry.number, false, None)));
+                }
                 What::Run(jobs) => {
                     state.values.iter().for_each(|values| values.begin(entry.number));
                     let again = if track == MAIN { vec![] } else { jobs.clone() };
@@ -177,7 +186,14 @@ impl Queue {
                         Part::new(move |ending, answer| queue.end_part(track, ending, answer))
                     };
                     let commands = jobs.into_iter().map(|job| Command::Run(job, part())).collect();
-                    refused.extend(state.tracks[track].send(commands));
+                    for refused in state.tracks[track].send(commands) {
+                        // The party's thread has ended.
+                        if let Command::Run(job, part) = refused {
+                            part.disarm();
+                            after.dropped.push(job);
+                            state.end_part(track, Ending::Over, None, after);
+                        }
+                    }
                 }
                 What::Leave { gave_up } => {
                     let in_a_hurry = state.hurries;
@@ -186,12 +202,41 @@ impl Queue {
                 }
             }
         }
-        (refused, gone)
+    }
+}
+
+/// What is left to do without the lock: answers to send, which wakes other threads, and jobs to drop, which may free
+/// much.
+#[derive(Default)]
+struct After {
+    answers: Vec<Answer>,
+    dropped: Vec<Job>,
+}
+
+impl After {
+    fn settle(self) {
+        for (to, reply) in self.answers {
+            let _ = to.send(reply); // nobody may wait for it
+        }
+    }
+}
+
+/// A hold on values, which the parties of a local session keep until it is dropped.
+pub(crate) struct Hold {
+    queue: Arc<Queue>,
+    held: Vec<NodeId>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let values = self.queue.lock().values.clone();
+        values.iter().for_each(|values| values.unwant(&self.held));
     }
 }
 
 impl State {
-    /// Returns the next request that can begin, by its place in the line, and the track that is free for it.
+    /// Returns the next request that can begin, by its place in the line, and the track that is free for it; a side
+    /// track may be opened for it.
     fn next(&mut self) -> Option<(usize, usize)> {
         let mut main_is_taken = self.tracks.first()?.serving.is_some();
         for place in 0..self.waiting.len().min(LOOKED_AT) {
@@ -200,6 +245,9 @@ impl State {
                 let all_rest = self.tracks.iter().all(|track| track.serving.is_none());
                 return (place == 0 && all_rest).then_some((place, MAIN));
             }
+            if self.is_over {
+                return Some((place, MAIN)); // where it is refused
+            }
             let before = self.waiting.iter().take(place).map(|entry| &entry.takes);
             let served = self.tracks.iter().filter_map(|track| track.serving.as_ref().map(|serving| &serving.takes));
             let must_wait = before.chain(served).any(|other| other.meets(takes));
@@ -207,13 +255,20 @@ impl State {
                 return Some((place, MAIN));
             }
             let is_small = takes.is_small;
-            let beside = self.beside.as_mut()?;
+            let beside = self.beside.as_mut().filter(|beside| beside.is_open())?;
             if !must_wait && is_small {
-                return beside.free(&mut self.tracks).map(|track| (place, track));
+                return beside.take_free(&mut self.tracks).map(|track| (place, track));
             }
             main_is_taken |= !is_small; // a large request waits for it
         }
         None
+    }
+
+    /// Notes that a party has ended its part; after the last one, ends the request.
+    fn end_part(&mut self, track: usize, ending: Ending, answer: Option<Answer>, after: &mut After) {
+        if let Some(serving) = self.tracks[track].end_part(ending, answer) {
+            after.answers.extend(self.end(track, serving));
+        }
     }
 
     /// Ends a request that all parties have ended. Returns the answers to send.
@@ -229,7 +284,7 @@ impl State {
             keeps = values.end(number, ending == Ending::Well, keeps);
         }
         if ending == Ending::Over {
-            self.is_over = track != MAIN; // the parties of the main track say so themselves
+            self.is_over |= track != MAIN; // the parties of the main track say so themselves
             self.lose();
         }
         answers

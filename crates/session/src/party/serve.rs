@@ -161,10 +161,15 @@ impl<B: Family> Worker<B> {
                     }
                 }
                 Command::Plan { program, reveals, assumed, dropped, reply } => {
-                    self.refresh();
                     let plan = catch_unwind(AssertUnwindSafe(|| {
-                        guarded(|| self.plan(&program, &reveals, &assumed, &dropped))
+                        guarded(|| {
+                            if let Some(values) = &self.values {
+                                self.state.store = values.of_first(program.graph.len());
+                            }
+                            self.plan(&program, &reveals, &assumed, &dropped)
+                        })
                     }));
+                    self.let_go();
                     let _ = reply.send(plan.map_or_else(
                         |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
                         |plan| plan.unwrap_or_else(|short| Err(short.into())),
@@ -193,12 +198,9 @@ impl<B: Family> Worker<B> {
             self.state.backend.wipe();
         }
         if let Some(values) = &self.values {
-            values.leave(number, self.state.store.take_pending());
+            values.record(number, self.state.store.take_pending());
         }
-        if self.values.is_some() || self.party.is_over() {
-            // A view has served its purpose, and after the end of the session no run can ask for values.
-            self.state.store = Store::new(self.party.parties());
-        }
+        self.let_go();
         self.state.backend.forget();
         let ending = match &result {
             _ if is_lost || self.party.is_over() => Ending::Over,
@@ -211,10 +213,11 @@ impl<B: Family> Worker<B> {
         is_lost
     }
 
-    /// Reads the values anew, where other seats may have changed them.
-    fn refresh(&mut self) {
-        if let Some(values) = &self.values {
-            self.state.store = values.now();
+    /// Drops the values that this seat has read from those which all seats share, and all values after the end of the
+    /// session: no run can ask for them.
+    fn let_go(&mut self) {
+        if self.values.is_some() || self.party.is_over() {
+            self.state.store = Store::new(self.party.parties());
         }
     }
 }

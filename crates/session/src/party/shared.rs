@@ -30,8 +30,10 @@ struct State<S: Computes> {
     program: Program,
     /// The number of changes to the store and the program.
     changes: u64,
-    /// The nodes that requests reveal which have not ended, with the number of these requests.
+    /// The nodes that requests reveal which have not ended, and the values that checks hold, with the number of both.
     wanted: BTreeMap<NodeId, usize>,
+    /// Whether the values were dropped: no request can be served any more.
+    is_lost: bool,
     requests: BTreeMap<u64, Request<S>>,
     parties: usize,
 }
@@ -66,8 +68,17 @@ pub(crate) trait Holds: Send + Sync {
     /// for the next party, which passes it as `known`.
     fn end(&self, number: u64, counts: bool, known: Option<Kept>) -> Option<Kept>;
 
+    /// Keeps these values, and what it takes to compute them, until they are no longer wanted.
+    fn want(&self, nodes: &[NodeId]);
+
+    /// Takes back that these values are wanted.
+    fn unwant(&self, nodes: &[NodeId]);
+
+    /// Gives up the newest program where no request needs it, so that the session builds on it without a copy.
+    fn rest(&self);
+
     /// Returns the nodes that may still be needed, with the length of the program of which that is true, where
-    /// forgetting the others is worthwhile. The program itself is given up where no request needs it.
+    /// forgetting the others is worthwhile.
     fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)>;
 
     /// Drops all values: no request can ask for them.
@@ -81,6 +92,7 @@ impl<S: Computes> Shared<S> {
             program: Program::default(),
             changes: 0,
             wanted: BTreeMap::new(),
+            is_lost: false,
             requests: BTreeMap::new(),
             parties,
         }))
@@ -95,13 +107,15 @@ impl<S: Computes> Shared<S> {
         self.lock().requests.get_mut(&number)?.view.take()
     }
 
-    /// Returns the values now.
-    pub fn now(&self) -> Store<S> {
-        self.lock().settled()
+    /// Returns the values now of the first `nodes` of the program.
+    pub fn of_first(&self, nodes: usize) -> Store<S> {
+        let mut store = self.lock().settled();
+        store.cut(nodes);
+        store
     }
 
-    /// Records what a request left at this party, which ended well here.
-    pub fn leave(&self, number: u64, left: Option<Pending<S>>) {
+    /// Records what a request computed at this party; it counts if the request ends well at all parties.
+    pub fn record(&self, number: u64, left: Option<Pending<S>>) {
         if let Some(request) = self.lock().requests.get_mut(&number) {
             request.left = left;
         }
@@ -109,6 +123,15 @@ impl<S: Computes> Shared<S> {
 }
 
 impl<S: Computes> State<S> {
+    fn unwant(&mut self, nodes: &[NodeId]) {
+        for id in nodes {
+            if let Some(count) = self.wanted.get_mut(id) {
+                *count -= 1;
+            }
+        }
+        self.wanted.retain(|_, count| *count > 0);
+    }
+
     /// Returns the values, with what requests reveal among the arrays.
     fn settled(&self) -> Store<S> {
         let mut store = self.store.settled();
@@ -151,13 +174,8 @@ where
     fn end(&self, number: u64, counts: bool, known: Option<Kept>) -> Option<Kept> {
         let mut state = self.lock();
         let request = state.requests.remove(&number)?;
-        for id in request.reveals {
-            if let Some(count) = state.wanted.get_mut(&id) {
-                *count -= 1;
-            }
-        }
-        state.wanted.retain(|_, count| *count > 0);
-        let mut left = request.left.filter(|_| counts)?;
+        state.unwant(&request.reveals);
+        let mut left = request.left.filter(|_| counts && !state.is_lost)?;
         state.changes += 1;
         if request.begun + 1 == state.changes {
             state.store.commit(left);
@@ -171,18 +189,33 @@ where
         Some(kept)
     }
 
-    fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
+    fn want(&self, nodes: &[NodeId]) {
         let mut state = self.lock();
-        let program = match state.requests.is_empty() {
-            true => std::mem::take(&mut state.program),
-            false => state.program.clone(),
-        };
+        nodes.iter().for_each(|&id| *state.wanted.entry(id).or_default() += 1);
+        state.changes += 1;
+    }
+
+    fn unwant(&self, nodes: &[NodeId]) {
+        self.lock().unwant(nodes);
+    }
+
+    fn rest(&self) {
+        let mut state = self.lock();
+        if state.requests.is_empty() {
+            state.program = Program::default();
+        }
+    }
+
+    fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
+        let state = self.lock();
+        let program = &state.program;
         program.graph.may_forget().then(|| (program.length(), state.settled().needs(&program.graph)))
     }
 
     fn lose(&self) {
         let mut state = self.lock();
         state.store = Store::new(state.parties);
+        state.is_lost = true;
     }
 }
 
@@ -236,11 +269,11 @@ mod tests {
             let value = || Arc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
             let computed = work.iter().filter(|id| after.values.contains(id)).map(|&id| (id, value())).collect();
             store.prepared(1, computed, after, graph.len());
-            self.shared.leave(number, store.take_pending());
+            self.shared.record(number, store.take_pending());
         }
 
         fn has(&self, nodes: &[NodeId]) -> Vec<bool> {
-            let store = self.shared.now();
+            let store = self.shared.of_first(usize::MAX);
             nodes.iter().map(|&id| store.has(id)).collect()
         }
     }
@@ -257,6 +290,18 @@ mod tests {
             world.shared.end(number, counts, None);
             assert_eq!(world.has(&[world.x, y]), [counts; 2]);
         }
+    }
+
+    #[test]
+    fn nothing_of_a_lost_session_comes_back() {
+        let mut world = World::new();
+        let y = world.square(world.x);
+        world.submit(1, y, &[]);
+        world.shared.begin(1);
+        world.run(1, y);
+        world.shared.lose();
+        world.shared.end(1, true, None);
+        assert_eq!(world.has(&[world.x, y]), [false; 2]);
     }
 
     #[test]
@@ -297,7 +342,7 @@ mod tests {
         assert_eq!(world.has(&[y]), [true]);
         world.shared.begin(3);
         world.run(3, late);
-        let (_, needs) = (world.shared.needs(), world.shared.now().needs(&world.program.graph));
+        let (_, needs) = (world.shared.needs(), world.shared.of_first(usize::MAX).needs(&world.program.graph));
         assert!(needs.contains(&y) && needs.contains(&late));
         world.shared.end(3, true, None);
         assert_eq!(world.has(&[y, late]), [false, true]);

@@ -203,6 +203,17 @@ impl<S: Computes> Store<S> {
         }
     }
 
+    /// Drops whatever belongs to nodes from the `nodes`-th on.
+    pub fn cut(&mut self, nodes: usize) {
+        let is_before = |id: &NodeId| id.index() < nodes;
+        if self.values.keys().next_back().is_some_and(|last| !is_before(last)) {
+            Arc::make_mut(&mut self.values).retain(|id, _| is_before(id));
+        }
+        if self.alive.last().is_some_and(|last| !is_before(last)) {
+            Arc::make_mut(&mut self.alive).retain(is_before);
+        }
+    }
+
     /// Counts these nodes as arrays of the user's.
     pub fn hold(&mut self, ids: impl Iterator<Item = NodeId>) {
         let more: Vec<NodeId> = ids.filter(|id| !self.alive.contains(id)).collect();

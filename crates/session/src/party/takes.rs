@@ -2,7 +2,8 @@
 
 use quorate_graph::{Graph, NodeId, Op};
 
-/// The largest request that is served beside others: nodes to compute, their elements, and those of their operands.
+/// The largest request that is served beside others: nodes to compute, their elements and those that are revealed, and
+/// the elements of operands. A request that computes nothing is small, too.
 const SMALL_NODES: usize = 500;
 pub(super) const SMALL_RESULTS: usize = 5_000;
 const SMALL_OPERANDS: usize = 100_000;
@@ -21,7 +22,8 @@ impl Takes {
         let elements = |id: &NodeId| graph.node(*id).shape.iter().product::<usize>();
         let results: usize = needed.iter().chain(targets).map(elements).sum();
         let operands: usize = needed.iter().flat_map(|&id| graph.node(id).inputs.iter()).map(elements).sum();
-        let is_small = needed.len() <= SMALL_NODES && results <= SMALL_RESULTS && operands <= SMALL_OPERANDS;
+        let few = needed.len() <= SMALL_NODES && results <= SMALL_RESULTS && operands <= SMALL_OPERANDS;
+        let is_small = few || needed.is_empty();
         // Public numbers are no values that a run leaves, and many requests share them.
         let is_value = |id: &NodeId| !matches!(graph.node(*id).op, Op::Constant(_));
         Takes { nodes: needed.into_iter().filter(is_value).collect(), is_small }

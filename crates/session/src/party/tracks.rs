@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use quorate_engine::SIDES;
 use quorate_net::{Interrupt, Net};
 
 use super::job::Job;
@@ -133,10 +134,10 @@ impl Beside {
 
     /// Opens a side track; `None` where that is not possible.
     fn open(&mut self) -> Option<Track> {
-        if self.parties.is_empty() {
+        let side = self.sides;
+        if side == SIDES {
             return None;
         }
-        let side = self.sides;
         self.sides += 1;
         let seats = self.parties.iter().zip(self.links.mesh()).map(|(party, net)| party.sit(side, net));
         seats.collect::<Option<Vec<Seat>>>().map(Track::new)
@@ -147,19 +148,34 @@ impl Beside {
         self.parties.clear();
     }
 
-    /// Returns the place of a side track that serves no request; one is opened where all are taken and there may be
-    /// more. The first of `tracks` is the main track.
-    pub(super) fn free(&mut self, tracks: &mut Vec<Track>) -> Option<usize> {
-        let free = (1..tracks.len()).find(|&track| tracks[track].serving.is_none());
-        match free {
-            Some(track) if tracks[track].served >= self.most_served => {
-                let mut worn = std::mem::replace(&mut tracks[track], self.open()?);
-                worn.leave(false, false);
-                self.retired.extend(worn.seats.into_iter().map(|seat| seat.thread));
-            }
-            None if tracks.len() <= self.most => tracks.push(self.open()?),
-            _ => return free,
+    /// Returns whether there may be side tracks.
+    pub fn is_open(&self) -> bool {
+        !self.parties.is_empty()
+    }
+
+    /// Returns the place of a side track for a request; one is opened where all serve others and there may be more. The
+    /// first of `tracks` is the main track. `None` where no track is free.
+    pub(super) fn take_free(&mut self, tracks: &mut Vec<Track>) -> Option<usize> {
+        let is_free = |track: &usize| tracks[*track].serving.is_none() && tracks[*track].served < self.most_served;
+        if let Some(track) = (1..tracks.len()).find(is_free) {
+            return Some(track);
         }
-        free.or(Some(tracks.len() - 1))
+        let worn = (1..tracks.len()).find(|&track| tracks[track].serving.is_none());
+        if worn.is_none() && tracks.len() > self.most {
+            return None;
+        }
+        let Some(track) = self.open() else {
+            // The system has no more threads, or there are no more numbers: from now on the open tracks are all.
+            self.most = tracks.len() - 1;
+            return None;
+        };
+        let Some(place) = worn else {
+            tracks.push(track);
+            return Some(tracks.len() - 1);
+        };
+        let mut worn = std::mem::replace(&mut tracks[place], track);
+        worn.leave(false, false);
+        self.retired.extend(worn.seats.into_iter().map(|seat| seat.thread));
+        Some(place)
     }
 }

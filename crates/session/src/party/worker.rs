@@ -32,8 +32,8 @@ use crate::run::shapes::kept;
 use crate::work::data::{Data, Plain, decode, decode_units};
 use crate::work::effort::Taken;
 
-/// The largest number of bytes that a request may take beside others.
-const MOST_BESIDE: u64 = 32 << 20;
+/// The largest number of bytes that a request may take beside others, at a party.
+const MOST_BESIDE: u64 = 8 << 20;
 
 pub(crate) struct Worker<B: Family> {
     pub(super) party: Party,
@@ -98,16 +98,16 @@ impl<B: Family> Worker<B> {
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for other parties to begin is no part of the run
-        job.progress.counts(sent);
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
         if state.is_beside && planned.dry.need.more(planned.limit) > MOST_BESIDE {
-            run.finish();
+            run.finish(); // plans depend on nothing that differs between the parties of a process
             return Ok(None);
         }
+        job.progress.counts(sent);
         if let Err(refusal) = planned.allowed.check(graph, &planned.dry.need, planned.limit) {
             // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
             if state.prices.is_none() {

@@ -175,6 +175,87 @@ fn nodes_are_forgotten_while_requests_overlap() {
     assert!(first > all - 26_000, "{first} of {all} forgotten");
 }
 
+/// A plan waits for the main track, and is made of the program for which it was asked.
+#[test]
+fn a_plan_leaves_out_what_came_after_it() {
+    let mut session = local(FAMILIES[0], Some(20.0), Options::default());
+    let x = input(&mut session, &vec![1; MANY]);
+    let power = long(&mut session, x, 30);
+    let large = submit(&mut session, power);
+    let planning = session.ask_plan(&[(power, None)], &[], None).unwrap();
+    let y = input(&mut session, &[3, 4]);
+    let z = binary(&mut session, BinaryOp::Mul, y, y);
+    binary(&mut session, BinaryOp::Mul, z, z);
+    let small = submit(&mut session, z);
+    assert_eq!(values(&mut session, small).unwrap(), [9, 16]);
+    values(&mut session, large).unwrap();
+    assert_eq!(planning.wait(&mut &mut session).unwrap().executed, []);
+}
+
+/// A session that waits the second time that it is used.
+struct Slow<'s>(&'s mut Session, usize);
+
+impl Access<Session> for Slow<'_> {
+    fn with<T>(&mut self, with: impl FnOnce(&mut Session) -> T) -> Result<T, SessionError> {
+        self.1 += 1;
+        if self.1 == 2 {
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        Ok(with(self.0))
+    }
+
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+}
+
+/// While a check looks for values to see, another request ends, after which only the check needs y.
+#[test]
+fn a_check_sees_values_that_another_request_has_let_go() {
+    let (protocol, parties) = FAMILIES[0];
+    let (network, options) = (Network::new(40.0, 10_000.0).ok(), Options::default());
+    let mut session =
+        Session::local(LocalOptions { protocol, parties, network, insecure_seed: None, check: true, options }).unwrap();
+    let x = session.build(here(), |mut b| b.input(0, parties, &[2], Dtype::INT64, None)).unwrap();
+    session.provide(x, 0, &Data::Ints(vec![3, 4])).unwrap();
+    let y = binary(&mut session, BinaryOp::Mul, x, x);
+    let first = submit(&mut session, y);
+    values(&mut session, first).unwrap();
+    let z = binary(&mut session, BinaryOp::Mul, y, y);
+    [x, y].into_iter().for_each(|id| session.release(id));
+    let second = submit(&mut session, z);
+    let runs = session.stats().runs;
+    check(&mut Slow(&mut session, 0), &[(z, None)]).unwrap();
+    assert_eq!(session.stats().runs, runs);
+    assert_eq!(values(&mut session, second).unwrap(), [81, 256]);
+}
+
+/// A shuffle that was seen is not drawn again, whoever reveals it, and whatever was released meanwhile.
+#[test]
+fn a_shuffle_is_drawn_once_for_all_requests_that_see_it() {
+    for family in FAMILIES {
+        for round in 0..10 {
+            let mut session = local(family, (round % 2 == 0).then_some(2.0), Options::default());
+            let numbers: Vec<i64> = (0..40).collect();
+            let x = input(&mut session, &numbers);
+            let all = session.build(here(), |mut b| b.shuffle(&[x])).unwrap();
+            let y = session.build(here(), |mut b| b.part(all, 0)).unwrap();
+            let z = binary(&mut session, BinaryOp::Add, y, x);
+            [x, all].into_iter().for_each(|id| session.release(id));
+            let requests = [y, z, y, z].map(|node| submit(&mut session, node));
+            session.release(y);
+            let mut stopped = submit(&mut session, z);
+            stopped.interrupt();
+            drop(stopped);
+            let last = submit(&mut session, z);
+            let seen: Vec<Vec<i64>> =
+                requests.into_iter().chain([last]).map(|request| values(&mut session, request).unwrap()).collect();
+            let sums: Vec<i64> = seen[0].iter().zip(&numbers).map(|(y, x)| y + x).collect();
+            assert_eq!(seen, [&seen[0], &sums, &seen[0], &sums, &sums].map(Clone::clone), "{family:?}");
+        }
+    }
+}
+
 /// Random programs whose requests overlap, depend on each other, are interrupted, and whose arrays are released.
 #[test]
 fn programs_of_overlapping_requests_give_right_values() {

@@ -27,16 +27,19 @@ pub fn check(access: &mut impl Access<Session>, reveals: &[(NodeId, Option<usize
         let (checker, given) = (checker.clone(), given.clone());
         session.check_open()?;
         let graph = session.graph();
-        let nodes = session.queue.needed(&graph, &targets);
-        // From here on another request may end, after which only the parties have its inputs.
-        let owned = nodes.iter().filter_map(|id| Some((*id, given.get(id)?.0.upgrade()?))).collect();
-        Ok::<_, SessionError>(Some((checker, given, owned, graph, nodes)))
+        let owned = |nodes: &[NodeId]| -> BTreeMap<NodeId, Arc<OwnInput>> {
+            nodes.iter().filter_map(|id| Some((*id, given.get(id)?.0.upgrade()?))).collect()
+        };
+        // Other requests may end during the check; what it may look at stays.
+        let (nodes, owned, hold) = session.queue.hold(&graph, &targets, owned);
+        Ok::<_, SessionError>(Some((checker, given, owned, graph, nodes, hold)))
     })?;
-    let Some((checker, given, owned, graph, nodes)) = begun? else {
+    let Some((checker, given, owned, graph, nodes, hold)) = begun? else {
         return Ok(Checked { warnings: vec![], found: None });
     };
     let range = |id: NodeId| given.get(&id).map(|given| given.1);
     let mut checked = checker.look(&graph, &nodes, range, |ids: &[NodeId]| values(access, &graph, &owned, ids))?;
+    drop(hold);
     let warnings = std::mem::take(&mut checked.warnings);
     let warnings = access.with(|session| session.look.as_mut().map_or(vec![], |look| look.new_warnings(warnings)))?;
     Ok(Checked { warnings, found: Some((checked, nodes)) })

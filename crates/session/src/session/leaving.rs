@@ -1,11 +1,12 @@
 //! The end of a session.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Session;
 use crate::party::queue::Queue;
+use crate::party::tracks::Thread;
 
 /// The time that a party that gave up may take to leave before the process goes on.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,9 +61,9 @@ impl Leaving {
     /// Waits up to `patience`; true once all are gone, or have used up their time.
     pub fn wait(&mut self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        for thread in self.queue.threads() {
-            let lock = || thread.lock().unwrap_or_else(PoisonError::into_inner);
-            while lock().as_ref().is_some_and(|thread| !thread.is_finished()) {
+        // Requests that end before may still open side tracks.
+        while let Some(thread) = self.queue.threads().into_iter().find(|thread| locked(thread).is_some()) {
+            while locked(&thread).as_ref().is_some_and(|thread| !thread.is_finished()) {
                 let now = Instant::now();
                 if self.deadline.is_some_and(|deadline| now >= deadline) {
                     return true;
@@ -72,7 +73,7 @@ impl Leaving {
                 }
                 std::thread::sleep(LEAVE_STEP);
             }
-            let ended = lock().take();
+            let ended = locked(&thread).take();
             let _ = ended.map(JoinHandle::join);
         }
         true
@@ -84,4 +85,8 @@ impl Leaving {
         let hurry = Instant::now() + HURRY_TIMEOUT;
         self.deadline = Some(self.deadline.map_or(hurry, |deadline| deadline.min(hurry)));
     }
+}
+
+fn locked(thread: &Thread) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+    thread.lock().unwrap_or_else(PoisonError::into_inner)
 }

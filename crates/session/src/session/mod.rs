@@ -4,7 +4,7 @@ mod access;
 #[cfg(test)]
 mod beside_tests;
 #[cfg(test)]
-mod bounds;
+mod bounds_tests;
 mod check;
 #[cfg(test)]
 mod held_links_tests;

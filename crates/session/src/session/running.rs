@@ -35,7 +35,7 @@ impl Session {
     }
 
     /// Submits a run of the program as it is now, which computes and reveals these values; with `units`, fixed point in
-    /// units of its ring. It begins when the requests before it have ended, and the session may be used meanwhile.
+    /// units of its ring. The session may be used meanwhile.
     ///
     /// # Errors
     /// [`SessionError::Closed`]; [`SessionError::Busy`] in a deployment where a request is under way; those of the

@@ -1,6 +1,7 @@
 //! Tests of the order in which requests begin, with parties that do nothing.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use quorate_graph::{BinaryOp, Dtype, Network, Source};
@@ -157,6 +158,16 @@ impl Holds for Values {
         None
     }
 
+    fn want(&self, nodes: &[NodeId]) {
+        self.note(format!("want {nodes:?}"));
+    }
+
+    fn unwant(&self, nodes: &[NodeId]) {
+        self.note(format!("unwant {nodes:?}"));
+    }
+
+    fn rest(&self) {}
+
     fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {
         None
     }
@@ -174,10 +185,13 @@ struct SideSeat {
 }
 
 #[derive(Default)]
-struct Sides(Mutex<Vec<SideSeat>>);
+struct Sides(Mutex<Vec<SideSeat>>, AtomicUsize);
 
 impl SitsBeside for Sides {
     fn sit(&self, side: usize, net: Box<dyn Net>) -> Option<Seat> {
+        if self.1.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return None;
+        }
         let ((commands, inbox), interrupt) = (channel(), net.interrupt_handle());
         self.0.lock().unwrap().push(SideSeat { side, inbox, interrupt: interrupt.clone() });
         Some(Seat { commands, interrupt, thread: Default::default() })
@@ -201,8 +215,13 @@ const WHERE: usize = usize::MAX;
 
 impl World {
     fn new() -> World {
+        World::with_threads(99)
+    }
+
+    /// Returns a session whose process can start as many side seats.
+    fn with_threads(threads: usize) -> World {
         let ((commands, main), flag) = (channel(), memory::mesh(1)[0].interrupt_handle());
-        let (sides, values) = (Arc::<Sides>::default(), Arc::<Values>::default());
+        let (sides, values) = (Arc::new(Sides(Mutex::default(), AtomicUsize::new(threads))), Arc::<Values>::default());
         let seat = Seat { commands, interrupt: flag.clone(), thread: Default::default() };
         let beside = Beside::new(vec![sides.clone()], LocalLinks::new(1, Network::new(1.0, 1000.0).ok()), 3);
         let queue = Queue::new(vec![seat], vec![values.clone()], Some(beside));
@@ -283,6 +302,25 @@ fn small_requests_do_not_wait_for_a_large_one() {
         [(2, 1), (3, 0), (5, 3), (6, 2), (7, 4)],
         "the next large one is first at the main track"
     );
+}
+
+#[test]
+fn the_main_track_waits_for_a_large_request_that_is_the_first_to_need_it() {
+    let mut world = World::new();
+    let large = world.large();
+    let y = world.product(world.x);
+    let mut at = world.graph.at(Source::new("tests.rs", 6));
+    let long = at.broadcast_to(y, &[SMALL_RESULTS, 10]).unwrap();
+    let other = world.product(world.x);
+    for (number, node) in [(1, large), (2, y), (3, long)] {
+        world.submit(number, node);
+    }
+    assert_eq!(world.serves(), [(1, 0), (2, 1)]);
+    world.end(1, Ending::Well);
+    world.submit(4, other);
+    assert_eq!(world.serves(), [(2, 1), (4, 2)], "the third waits for the second, and the main track for the third");
+    world.end(2, Ending::Well);
+    assert_eq!(world.serves(), [(3, 0), (4, 2)]);
 }
 
 #[test]
@@ -422,4 +460,71 @@ fn a_side_track_is_replaced_before_its_numbers_are_used_up() {
         world.end(number, Ending::Well);
     }
     assert_eq!(world.queue.threads().len(), 4, "all threads are waited for");
+}
+
+/// Requests wait, and nothing is tried again and again.
+#[test]
+fn a_system_without_more_threads_has_the_tracks_that_are_open() {
+    let mut world = World::with_threads(1);
+    for number in 1..=5 {
+        let node = world.product(world.x);
+        world.submit(number, node);
+    }
+    assert_eq!(world.serves(), [(1, 0), (2, 1)]);
+    for number in 2..=3 {
+        world.end(number, Ending::Well);
+        assert_eq!(world.serves(), [(1, 0), (number + 1, 1)]);
+    }
+    assert_eq!(world.sides.1.load(Ordering::Relaxed), usize::MAX, "it was tried once more, and not again");
+}
+
+#[test]
+fn a_main_track_that_is_lost_leaves_no_side_track_to_serve() {
+    let mut world = World::new();
+    for number in 1..=2 {
+        let node = world.product(world.x);
+        world.submit(number, node);
+    }
+    world.serves();
+    world.end(2, Ending::Well);
+    world.end(1, Ending::Over);
+    for number in 3..=4 {
+        let node = world.product(world.x);
+        world.submit(number, node);
+    }
+    assert_eq!(world.serves(), [(3, 0)], "its parties say that they are lost");
+}
+
+#[test]
+fn a_side_seat_whose_thread_has_ended_ends_the_session() {
+    let mut world = World::new();
+    let large = world.large();
+    world.submit(1, large);
+    for number in 2..=3 {
+        let node = world.product(world.x);
+        world.submit(number, node);
+        world.serves();
+        if number == 2 {
+            world.end(2, Ending::Well);
+            world.sides.0.lock().unwrap().clear();
+        }
+    }
+    assert!(world.replies[&3].recv().is_err());
+    assert_eq!(world.serves(), [(1, 0)]);
+    assert_eq!(world.values.told.lock().unwrap().last().unwrap(), "lose");
+}
+
+#[test]
+fn a_check_holds_the_values_that_a_run_needs() {
+    let mut world = World::new();
+    let (y, z) = (world.product(world.x), world.product(world.x));
+    let sum = world.graph.at(Source::new("tests.rs", 5)).binary(BinaryOp::Add, y, z).unwrap();
+    world.values.has.lock().unwrap().insert(y);
+    let (needed, found, hold) = world.queue.hold(&world.graph, &[sum], <[NodeId]>::len);
+    assert_eq!((needed, found), (vec![z, sum], 2));
+    let told = || world.values.told.lock().unwrap().last().cloned().unwrap();
+    let held = [world.x, world.x, y];
+    assert_eq!(told(), format!("want {held:?}"));
+    drop(hold);
+    assert_eq!(told(), format!("unwant {held:?}"));
 }
