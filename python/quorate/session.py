@@ -231,11 +231,34 @@ class Session(ArrayMethods, Files, Announcing):
         with contextlib.ExitStack() as stack:
             own = None if not here or array is None else wiped(array, is_ours=is_ours and self._shadow is None)
             data = None if own is None else stack.enter_context(own)
-            built = self._native.input(owner, list(size), wanted.parts, bound, data, column, is_trusted, line)
+            built = self._native.input(
+                owner, list(size), wanted.parts, bound, data, column, is_trusted, False, None, line
+            )
         made = SecretArray(self, built)
         if self._shadow is not None and array is not None:
             self._shadow.give(made._node, array)
         return made
+
+    def _read_in_parts(
+        self,
+        rows: Any,
+        owner: int,
+        shape: Sequence[int] | int,
+        dtype: Dtype,
+        bound: float | tuple[float, float] | None,
+        bound_check: str,
+    ) -> SecretArray:
+        """Makes an input that its owner reads in parts: `rows` is the file there, None elsewhere."""
+        is_trusted, size, wanted = self._is_trusted(bound_check, "read"), _as_shape(shape), check(dtype)
+        if rows is not None and rows.shape != size:
+            raise ShapeError(at(f"read: the values have shape {rows.shape}, but shape={size} was stated"))
+        line, bound = _source.line(), _checked_bound(bound)
+        width = math.prod(size[1:])
+        source = None if rows is None else (rows, max(1, (1 << 16) // width) * width)
+        size_, parts = list(size), wanted.parts
+        return SecretArray(
+            self, self._native.input(owner, size_, parts, bound, None, None, is_trusted, True, source, line)
+        )
 
     def _owner(self, owner: Any) -> int:
         if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)):

@@ -149,6 +149,7 @@ pub struct Builder<'g> {
     graph: &'g mut Graph,
     at: Source,
     column: Option<Arc<Column>>,
+    streamed: bool,
 }
 
 type Built = Result<NodeId, BuildError>;
@@ -162,7 +163,7 @@ impl Graph {
                 self.files.insert(source.file.clone());
             }
         }
-        Builder { graph: self, at: source, column: None }
+        Builder { graph: self, at: source, column: None, streamed: false }
     }
 }
 
@@ -179,6 +180,13 @@ impl<'g> Builder<'g> {
     #[must_use]
     pub fn of_column(self, column: Option<Column>) -> Self {
         Builder { column: column.map(Arc::new), ..self }
+    }
+
+    /// States whether the next input is one that is read in parts. Where parties may cheat, its owner could give each
+    /// step that reads it other values, so there it is an input like others.
+    #[must_use]
+    pub fn streamed(self, streamed: bool) -> Self {
+        Builder { streamed: streamed && !self.graph.rules().proves_bounds, ..self }
     }
 
     /// Builds the values of `a`, which have the meaning of the column of `like`.
@@ -242,7 +250,7 @@ impl<'g> Builder<'g> {
             (_, None) if self.graph.is_strict() => return Err(Fault::BoundRequired),
             (_, None) => None,
         };
-        let op = Op::Input { owner, column: self.column.take() };
+        let op = Op::Input { owner, column: self.column.take(), streamed: self.streamed };
         self.graph.append(Node { interval, room, ..Node::new(op, vec![], shape.to_vec(), dtype, &self.at) })
     }
 

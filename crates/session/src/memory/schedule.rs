@@ -7,7 +7,8 @@
 //!
 //! - A step that can be cut works on one piece at a time.
 //! - If the values between the steps are still too large, a value that only one step uses is never whole. Each piece
-//!   of that step makes its own piece of the value, unless its operands take more memory than the value.
+//!   of that step makes its own piece of the value, unless its operands take more memory than the value. An input that
+//!   is read in parts is never whole if all steps that use it can read it by pieces; each of them reads it by itself.
 //!
 //! The memory between the bound and the limit is for steps out of order (see [`gate`](crate::memory::gate)).
 //!
@@ -27,7 +28,7 @@ use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
-use crate::memory::split::Split;
+use crate::memory::split::{Split, span};
 use crate::work::order::{Counts, Places};
 
 /// The least number of elements of a piece, where a unit is one element.
@@ -39,6 +40,8 @@ const MOST_DEEP: usize = 16;
 /// The number of pieces under way at a time, where the limit has room for them: one is computed while another's
 /// messages travel.
 const WINDOW: usize = 2;
+/// Bytes of an element of an input that is read in parts, while a piece of it is read and encoded.
+const READ_BYTES: u64 = 48;
 /// Bytes that a step may take in addition for chunks that are under way while others' messages travel.
 const WIDE_BYTES: u64 = 128 << 20;
 
@@ -236,9 +239,13 @@ impl Schedule {
 
     /// Returns whether a step exchanges messages, its own or those of the values that its pieces make.
     fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
-        let within =
-            || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
-        !self.is_within(id) && graph.node(id).op.talks() || within()
+        !self.is_within(id) && self.any_talks(graph, id)
+    }
+
+    /// Returns whether a node, or a value that is made within its pieces, exchanges messages.
+    fn any_talks(&self, graph: &Graph, id: NodeId) -> bool {
+        let node = graph.node(id);
+        node.op.talks() || node.inputs.iter().any(|&input| self.is_within(input) && self.any_talks(graph, input))
     }
 
     /// Returns what a step reads: its operands. An operand that is within the step's pieces is replaced by what it is
@@ -281,7 +288,7 @@ impl Given<'_> {
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
         let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
-        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>();
+        let mut live = held_bytes + inputs.filter(|node| !node.is_streamed()).map(plain_bytes).sum::<u64>();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule =
             Schedule { held_bytes, base_bytes: live, live_bytes: live, peak_bytes: live, ..Schedule::default() };
@@ -295,6 +302,7 @@ impl Given<'_> {
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
             live += bytes(id) + unchecked(&id);
             let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
+            room += if graph.node(id).is_streamed() { plain_bytes(graph.node(id)) } else { 0 };
             if schedule.way(id).is_none() {
                 room = self.widen(&mut schedule, id, room);
             }
@@ -396,11 +404,13 @@ impl Given<'_> {
             let source = graph.node(input);
             made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
             if schedule.is_within(input) {
-                making += self.room(schedule, input, &Sizes::elements(source, operand.len));
+                let len = span(graph, node, load.result).unwrap_or(operand.len);
+                making += self.room(schedule, input, &Sizes::elements(source, len));
             }
         }
         let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);
-        making.max(made + own)
+        let read = if node.is_streamed() { READ_BYTES * load.result as u64 } else { 0 };
+        making.max(made + own + read)
     }
 
     /// Returns the values that are never whole. Each is used by one step, which can make it piece by piece. It takes at
@@ -416,6 +426,7 @@ impl Given<'_> {
             let node = graph.node(id);
             let held_for = |&input: &NodeId| match within.get(&input) {
                 Some(&held) => held,
+                None if self.is_read(input) => 0,
                 None if last.get(&input) != Some(&id) || self.held.contains(&input) || (self.keeps)(input) => 0,
                 None => value_bytes(self.backend, graph.node(input)),
             };
@@ -425,7 +436,9 @@ impl Given<'_> {
                 within.insert(id, held);
             }
         }
-        within.into_keys().collect()
+        let mut within: BTreeSet<NodeId> = within.into_keys().collect();
+        within.extend(self.read_by_pieces(&within));
+        within
     }
 
     /// Returns the nodes that one step alone uses, by ranges, with their distance from a step that runs in pieces.
@@ -436,19 +449,71 @@ impl Given<'_> {
             let op = &graph.node(id).op;
             let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
             let apart = (op.is_elementwise() || moves) && is_in_a(self.work, id);
+            if self.is_read(id) {
+                continue;
+            }
             let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
-            let takes = self.work.domains.of(*user) == Domain::A
-                && match graph.node(*user).op {
-                    Op::Reshape => can.contains_key(user),
-                    _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
-                };
-            if takes && depth <= MOST_DEEP && !(self.keeps)(id) {
+            if self.takes_ranges(*user, place, &can) && depth <= MOST_DEEP && !(self.keeps)(id) {
                 can.insert(id, depth);
             }
         }
         can
+    }
+}
+
+impl Given<'_> {
+    /// Returns whether a value is read in parts: an input, or one in another shape.
+    fn is_read(&self, id: NodeId) -> bool {
+        let node = self.graph().node(id);
+        let is_read = match node.op {
+            Op::Reshape => self.work.nodes.binary_search(&id).is_ok() && self.is_read(node.inputs[0]),
+            _ => node.is_streamed(),
+        };
+        is_read && is_in_a(self.work, id)
+    }
+
+    /// Returns whether a step, or what is made within its pieces, reads an operand by ranges. `can`: the nodes that can
+    /// be made within pieces.
+    fn takes_ranges(&self, user: NodeId, place: usize, can: &BTreeMap<NodeId, usize>) -> bool {
+        let graph = self.graph();
+        self.work.domains.of(user) == Domain::A
+            && match graph.node(user).op {
+                Op::Reshape => can.contains_key(&user),
+                _ => Split::of(graph, user).is_some_and(|split| split.takes_ranges(place)),
+            }
+    }
+
+    /// Returns the values that are read in parts and that all users read by pieces, where the values `within` are made
+    /// within pieces.
+    fn read_by_pieces(&self, within: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+        let (graph, work) = (self.graph(), self.work);
+        let mut read: BTreeSet<NodeId> = work.nodes.iter().copied().filter(|&id| self.is_read(id)).collect();
+        work.reveals.iter().for_each(|reveal| {
+            read.remove(&reveal.node);
+        });
+        work.nodes.iter().for_each(|id| {
+            if (self.keeps)(*id) {
+                read.remove(id);
+            }
+        });
+        let can: BTreeMap<NodeId, usize> = within.iter().map(|&id| (id, 1)).collect();
+        // From the last user back: a value in another shape is within pieces only if its own users read it so.
+        for &user in work.nodes.iter().rev() {
+            let node = graph.node(user);
+            for (place, input) in node.inputs.iter().enumerate().filter(|(_, input)| self.is_read(**input)) {
+                let takes = match node.op {
+                    Op::Reshape => read.contains(&user) || can.contains_key(&user),
+                    Op::Gather(_) | Op::Broadcast => is_in_a(work, user) && span(graph, node, 1).is_some(),
+                    _ => self.takes_ranges(user, place, &can),
+                };
+                if !takes {
+                    read.remove(input);
+                }
+            }
+        }
+        read
     }
 }
 

@@ -265,6 +265,42 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
     (op, vec![Take::Range(range); node.inputs.len()])
 }
 
+/// Returns the elements of the operand among which `len` elements of a node lie that moves elements, where these are few
+/// whatever the place: the node repeats each element, or takes some columns of a table. `None` for other nodes.
+pub(crate) fn span(graph: &Graph, node: &Node, len: usize) -> Option<usize> {
+    let (each, row) = match &node.op {
+        Op::Gather(Index::Steps { steps, .. }) => match **steps {
+            [(_, row), ref inner @ ..] if row > 0 && inner.iter().all(|&(_, step)| step >= 0) => {
+                let reach: i64 = inner.iter().map(|&(count, step)| (i64::from(count) - 1) * step).sum();
+                let each: usize = inner.iter().map(|&(count, _)| count as usize).product();
+                (each, (reach < row).then_some(row as usize)?)
+            }
+            _ => return None,
+        },
+        Op::Broadcast => {
+            let from = &graph.node(node.inputs[0]).shape;
+            let kept = from.iter().rev().take_while(|&&size| size == 1).count();
+            let begins = from.len() - kept;
+            let is_repeated = from.len() == node.shape.len() && from[..begins] == node.shape[..begins];
+            (is_repeated.then(|| node.shape[begins..].iter().product())?, 1)
+        }
+        _ => return None,
+    };
+    Some(len.div_ceil(each.max(1)).saturating_add(1).saturating_mul(row).min(graph.node(node.inputs[0]).elements()))
+}
+
+/// Returns the elements `range` of a node that has a [`span`]: the operation on the elements that it reads, and these.
+pub(crate) fn near(graph: &Graph, node: &Node, range: Range<usize>) -> (Op, Vec<Take>) {
+    let mut positions = match &node.op {
+        Op::Gather(index) => index.part(range),
+        _ => shape::broadcast_part(&graph.node(node.inputs[0]).shape, &node.shape, range),
+    };
+    let first = positions.iter().copied().min().unwrap_or(0);
+    let end = positions.iter().copied().max().map_or(first, |last| last + 1);
+    positions.iter_mut().for_each(|position| *position -= first);
+    (Op::Gather(list(positions)), vec![Take::Range(first as usize..end as usize)])
+}
+
 /// Returns the number of elements of one image, and of its result.
 fn one_image(conv: Conv) -> (usize, usize) {
     let one = conv.of_images(1);

@@ -47,7 +47,10 @@ impl<S: Computes> Executor<'_, S> {
         let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
         let chunks = Chunks { len: split.units(node), chunk: units, window };
         let work = async |ctx: Ctx, units: Range<usize>| {
-            let Piece { op, takes, put } = split.piece(graph, id, units, ctx.is_dry());
+            let Piece { mut op, mut takes, put } = split.piece(graph, id, units.clone(), ctx.is_dry());
+            if self.reads_near(id, sources) {
+                (op, takes) = split::near(graph, node, units);
+            }
             Ok((self.piece(&ctx, id, &op, &takes, sources).await?, put))
         };
         let mut written = Ok(());
@@ -71,13 +74,22 @@ impl<S: Computes> Executor<'_, S> {
             Op::Scale(scale) => scale.reals().len() > 1,
             _ => false,
         };
-        !is_own && node.inputs.iter().all(|input| sources.contains_key(input) || self.is_alike(*input, sources))
+        !is_own && !self.reads_near(id, sources) && node.inputs.iter().all(|input| sources.contains_key(input) || self.is_alike(*input, sources))
+    }
+
+    /// Returns whether a node moves elements of a value that is made within its pieces.
+    fn reads_near(&self, id: NodeId, sources: &Sources<S>) -> bool {
+        let node = self.work.graph.node(id);
+        matches!(node.op, Op::Gather(_) | Op::Broadcast) && !sources.contains_key(&node.inputs[0])
     }
 
     /// Computes one piece of node `id`, after making its part of the values within it, side by side.
     async fn piece(&self, ctx: &Ctx, id: NodeId, op: &Op, takes: &[Take], sources: &Sources<S>) -> Result<Value<S>> {
         let inputs = &self.work.graph.node(id).inputs;
-        let within: Vec<usize> = (0..inputs.len()).filter(|&i| !sources.contains_key(&inputs[i])).collect();
+        // An operand that occurs twice, as in a square, is made once.
+        let first = |i: usize| (0..i).find(|&j| inputs[j] == inputs[i] && takes[j] == takes[i]).unwrap_or(i);
+        let is_within = |i: &usize| !sources.contains_key(&inputs[*i]) && first(*i) == *i;
+        let within: Vec<usize> = (0..inputs.len()).filter(is_within).collect();
         let step = |i: usize| self.step_of(inputs[within[i]]);
         let make = async |ctx: Ctx, i: usize| match &takes[within[i]] {
             Take::Range(range) => self.make(ctx, inputs[within[i]], range.clone(), sources).await,
@@ -87,13 +99,13 @@ impl<S: Computes> Executor<'_, S> {
             true => Vec::new(),
             false => ctx.join_steps(within.len(), step, make).await?,
         };
-        let mut made = made.into_iter();
         let compute = async {
-            let operand = |(input, take): (&NodeId, &Take)| match sources.get(input) {
-                Some(source) => self.taken(source, take),
-                None => made.next().ok_or(KINDS),
+            let operand = |i: usize| match sources.get(&inputs[i]) {
+                Some(source) => self.taken(source, &takes[i]),
+                None => within.iter().position(|&j| j == first(i)).map(|at| made[at].clone()).ok_or(KINDS),
             };
-            let operands = inputs.iter().zip(takes).map(operand).collect::<Result<Vec<_>>>()?;
+            let operands = (0..inputs.len()).map(operand).collect::<Result<Vec<_>>>()?;
+            drop(made); // so that the operands have no other user
             match op {
                 Op::Reshape => operands.first().map(|operand| (**operand).clone()).ok_or(KINDS),
                 _ => Box::pin(self.operation(ctx, id, op, &operands)).await,
@@ -107,11 +119,18 @@ impl<S: Computes> Executor<'_, S> {
         Box::pin(async move {
             let graph = self.work.graph;
             let node = graph.node(id);
-            let len = range.len();
-            let (op, takes) = split::part(graph, node, range, ctx.is_dry());
+            let (len, elements) = (range.len(), range.clone());
+            let (op, takes) = match self.reads_near(id, sources) {
+                true => split::near(graph, node, range),
+                false => split::part(graph, node, range, ctx.is_dry()),
+            };
             Ok(Rc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
+                Op::Input { owner, .. } => {
+                    let read = self.read_input(&ctx, id, *owner, elements);
+                    self.clock.time(&ctx, id.0, read).await?
+                }
                 _ => self.piece(&ctx, id, &op, &takes, sources).await.map_err(|error| self.at_step(id, error))?,
             }))
         })

@@ -65,7 +65,7 @@ impl Program {
             .iter()
             .map(|(&id, units)| {
                 let plain = constant(self.graph.node(id).dtype, units, units.len());
-                (id, Arc::new(OwnInput(plain)))
+                (id, Arc::new(OwnInput::Held(plain)))
             })
             .collect();
         let all = testing::parties(parties, |mut party| {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use quorate_engine::{Error, Misuse};
 use quorate_graph::{Dtype, Graph, NodeId};
 
 use super::Session;
@@ -13,7 +14,7 @@ use super::range_checks::{Checked, Given, Look};
 use super::request::How;
 use crate::error::SessionError;
 use crate::party::queue::Command;
-use crate::work::data::{Data, OwnInput, Plain};
+use crate::work::data::{Data, OwnInput, Plain, read_part};
 
 /// Checks that every value on which the reveals depend fits its dtype, in a local session with this check enabled. It
 /// does not run the reveals. Other threads may use the session meanwhile, but no other run may be under way.
@@ -45,11 +46,23 @@ fn values(
     ids: &[NodeId],
 ) -> Result<Vec<Vec<i128>>, SessionError> {
     let given = |id: &NodeId| given.get(id).and_then(|(own, _)| own.upgrade());
-    let owned: Vec<Option<Arc<OwnInput>>> = ids.iter().map(given).collect();
+    let whole = |id: &NodeId, own: Arc<OwnInput>| match &*own {
+        OwnInput::Held(_) => Ok(own),
+        OwnInput::Read(rows) => {
+            let read = read_part(graph, *id, &**rows, 0..graph.node(*id).elements());
+            let read = read.map_err(|what| Error::from(Misuse::Source { what: what.into() }))?;
+            Ok::<_, SessionError>(Arc::new(read))
+        }
+    };
+    let owned: Vec<Option<Arc<OwnInput>>> =
+        ids.iter().map(|id| given(id).map(|own| whole(id, own)).transpose()).collect::<Result<_, _>>()?;
     let run: Vec<NodeId> = ids.iter().zip(&owned).filter(|(_, own)| own.is_none()).map(|(&id, _)| id).collect();
     let mut seen = if run.is_empty() { vec![] } else { peek(access, &run)? }.into_iter();
     let of = |(id, own): (&NodeId, &Option<Arc<OwnInput>>)| match own {
-        Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
+        Some(own) => match &**own {
+            OwnInput::Held(plain) => Ok(units(graph.node(*id).dtype, plain)),
+            OwnInput::Read(_) => Err(Error::Bug { what: "an input that was read is not there" }.into()),
+        },
         None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
     };
     ids.iter().zip(&owned).map(of).collect()
