@@ -211,6 +211,31 @@ FILES = [
         [[2**63]],
         r"state (dtype=qr\.uint\(64\))",
     ),
+    Case(
+        "changed while it was read: leave it as it is until the session ends, or read a copy",
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n'); x = mpc.read(tmp / 'a.csv', owner=0, columns='n'); "
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n3\\n'); x.sum()",
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n'); x = mpc.read(tmp / 'a.csv', owner=0, columns='n'); x.sum()",
+        3,
+    ),
+    Case(
+        "several columns have one name: rename them, or read it with qr.read",
+        "parquet.write_table(table, tmp / 'a.parquet'); mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        "parquet.write_table(table.rename_columns(['n', 'm']), tmp / 'a.parquet'); "
+        "mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        [[1], [2]],
+        before="import pyarrow; from pyarrow import parquet; "
+        "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
+    ),
+    Case(
+        "several columns have one name: rename them, or read it with qr.read",
+        "parquet.write_table(table, tmp / 'a.parquet'); mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        "parquet.write_table(table, tmp / 'a.parquet'); "
+        "mpc.input(qr.read(tmp / 'a.parquet', columns=[0]).array, owner=0)",
+        [[1], [2]],
+        before="import pyarrow; from pyarrow import parquet; "
+        "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
+    ),
 ]
 
 CASES = [*FRAMES, *(case._replace(before=READ) for case in FILES)]

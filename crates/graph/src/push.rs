@@ -39,7 +39,11 @@ fn check_length(op: &Op, operands: &[&Node], shape: &[usize]) -> Result<(), Faul
         Pieces::Products { batch: 1, .. } => right(1).and_then(|()| shape::numbered(shape).map(|_| ())),
         _ if matches!(op, Op::Reshape) => Ok(()),
         _ if matches!(op, Op::Broadcast) => right(0),
-        _ => operands.iter().map(|node| node.shape.as_slice()).chain([shape]).try_for_each(|s| shape::numbered(s).map(|_| ())),
+        _ => operands
+            .iter()
+            .map(|node| node.shape.as_slice())
+            .chain([shape])
+            .try_for_each(|s| shape::numbered(s).map(|_| ())),
     }
 }
 

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer, Lies, Meaning,
-    NodeId, Op, Operand, Real, Side, Source, UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer,
+    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, UnaryOp,
 };
 
 use quorate_session::{Data, Rows};
@@ -215,9 +215,11 @@ impl Session {
         // No other thread may build before the values are accepted: values that are refused remove the node.
         let (seen, warnings) = self.with(py, |session| {
             let parties = session.parties();
-            let id = session.build(Source::new(line.0, line.1), |b| match (real, b.streamed(streamed).of_column(column)) {
-                (true, mut b) => b.real_input(owner, parties, &shape, bound),
-                (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+            let id = session.build(Source::new(line.0, line.1), |b| {
+                match (real, b.streamed(streamed).of_column(column)) {
+                    (true, mut b) => b.real_input(owner, parties, &shape, bound),
+                    (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+                }
             })?;
             data.map_or(Ok(()), |data| session.provide(id, owner, &data))?;
             if trusted {

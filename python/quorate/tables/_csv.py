@@ -262,7 +262,7 @@ class Column:
 
     def whole(self) -> np.ndarray:
         """Returns the whole column, in the narrowest type that holds it."""
-        kinds = {part.dtype.kind for part in self._parts}
+        kinds: set[str] = {part.dtype.kind for part in self._parts}
         self.check(kinds, any(is_long(part) for part in self._parts))
         if not self._parts:
             return np.zeros(0, np.int64)

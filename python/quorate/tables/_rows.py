@@ -85,6 +85,7 @@ class FileRows:
         """
         width = self._parts.columns
         with self._lock:
+            self._check()
             rows = self._rows(start // width, -(-stop // width))
             values = rows.ravel()[start % width : start % width + stop - start]
             packed = bytearray(values.nbytes)
@@ -113,9 +114,8 @@ class FileRows:
         if number in self._batches:
             self._batches.move_to_end(number)
             return self._batches[number]
-        self._check()
         batch = self._parts.batch(number)
-        self._check()
+        self._check()  # before anything is made of it
         self._batches[number] = batch
         if len(self._batches) > _KEPT:
             self._batches.popitem(last=False)[1].fill(0)
@@ -124,9 +124,7 @@ class FileRows:
     def _check(self) -> None:
         if _state(self._file) != self._state:
             raise ConfigError(
-                at(
-                    f"{self._file} changed while it was read: leave it as it is until the session ends, or copy it first"
-                )
+                at(f"{self._file} changed while it was read: leave it as it is until the session ends, or read a copy")
             )
 
 
@@ -171,8 +169,7 @@ class _Columns:
 
     def _numbers(self, table: Any, first: int) -> np.ndarray:
         """Returns the numbers of some rows, in an array of their own."""
-        assert self.names is not None
-        array = of_frame(table.select(list(self.names)), str(self._file), first)[0]
+        array = of_frame(table.select(list(self.names or ())), str(self._file), first)[0]
         return array if array.flags.writeable and array.flags.owndata else array.copy()
 
 

@@ -28,7 +28,7 @@ use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
-use crate::memory::split::{Split, span};
+use crate::memory::split::{Split, near_of, span};
 use crate::work::order::{Counts, Places};
 
 /// The least number of elements of a piece, where a unit is one element.
@@ -252,8 +252,10 @@ impl Schedule {
     /// made of.
     pub fn sources(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
         let mut sources = Vec::new();
-        for &input in &graph.node(id).inputs {
+        let inputs = &graph.node(id).inputs;
+        for (place, &input) in inputs.iter().enumerate() {
             match self.is_within(input) {
+                true if inputs[..place].contains(&input) => {} // made once
                 true => sources.extend(self.sources(graph, input)),
                 false => sources.push(input),
             }
@@ -361,7 +363,9 @@ impl Given<'_> {
         if !must && !long && whole <= left {
             return whole;
         }
-        let rooms = sizes(split, each, rule.elements).map(|units| units.min(all)).map(|units| {
+        let row = self.row(schedule, id);
+        let whole_rows = |units: usize| if units > row { units - units % row } else { units };
+        let rooms = sizes(split, each, rule.elements).map(|units| whole_rows(units).min(all)).map(|units| {
             let window = WINDOW.min(all.div_ceil(units)) as u64;
             let room = self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units);
             (units, window, room)
@@ -379,6 +383,17 @@ impl Given<'_> {
         let window = window as usize;
         schedule.ways.insert(id, Way::Pieces { units, window });
         room
+    }
+
+    /// Returns the number of elements that the pieces of a step should have a multiple of, so that all of them read
+    /// alike what is within them.
+    fn row(&self, schedule: &Schedule, id: NodeId) -> usize {
+        let inputs = &self.graph().node(id).inputs;
+        let within = || inputs.iter().filter(|&&input| schedule.is_within(input));
+        let own = near_of(self.graph(), self.graph().node(id)).filter(|_| within().next().is_some());
+        let own = own.map_or(1, |(each, _)| each);
+        let rows = within().map(|&input| self.row(schedule, input));
+        rows.fold(own, |row, other| if other.is_multiple_of(row) { other } else { row })
     }
 
     /// Returns the largest number of elements that one unit works on.
@@ -404,8 +419,16 @@ impl Given<'_> {
             let source = graph.node(input);
             made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
             if schedule.is_within(input) {
-                let len = span(graph, node, load.result).unwrap_or(operand.len);
-                making += self.room(schedule, input, &Sizes::elements(source, len));
+                let moves = matches!(node.op, Op::Gather(_) | Op::Broadcast);
+                let len = near_of(graph, node).filter(|_| moves).map_or(operand.len, |near| span(near, load.result));
+                let load = match (&source.op, near_of(graph, source)) {
+                    (Op::MatMul { k, n, .. }, Some(near)) => {
+                        let rows = span(near, len) / k.max(&1);
+                        Split::Rows { m: rows, k: *k, n: *n }.load(graph, input, rows)
+                    }
+                    _ => Sizes::elements(source, len),
+                };
+                making += self.room(schedule, input, &load);
             }
         }
         let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);
@@ -445,14 +468,18 @@ impl Given<'_> {
     fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
         let mut can = BTreeMap::new();
+        let read = self.products_of_read();
         for &id in self.work.nodes.iter().rev() {
             let op = &graph.node(id).op;
-            let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
+            let moves =
+                matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_)) || read.contains(&id);
             let apart = (op.is_elementwise() || moves) && is_in_a(self.work, id);
             if self.is_read(id) {
                 continue;
             }
-            let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
+            let by = |user: &NodeId| graph.node(*user).inputs.iter().filter(|&&input| input == id).count();
+            let is_used_by_it = |user: &&NodeId| by(user) == uses.get(id) as usize;
+            let Some(user) = last.get(&id).filter(|user| apart && is_used_by_it(user)) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
             if self.takes_ranges(*user, place, &can) && depth <= MOST_DEEP && !(self.keeps)(id) {
@@ -472,6 +499,30 @@ impl Given<'_> {
             _ => node.is_streamed(),
         };
         is_read && is_in_a(self.work, id)
+    }
+
+    /// Returns the products of matrices whose left factor is computed, element by element, from values that are read in
+    /// parts: models of a table's rows.
+    fn products_of_read(&self) -> BTreeSet<NodeId> {
+        let (graph, mut from, mut products) = (self.graph(), BTreeSet::new(), BTreeSet::new());
+        for &id in &self.work.nodes {
+            let node = graph.node(id);
+            let is_from = |place: usize| node.inputs.get(place).is_some_and(|input| from.contains(input));
+            match &node.op {
+                Op::MatMul { batch: 1, .. } if is_from(0) && !is_from(1) => {
+                    products.insert(id);
+                    from.insert(id);
+                }
+                Op::Gather(_) | Op::Broadcast | Op::Reshape if is_from(0) => {
+                    from.insert(id);
+                }
+                op if self.is_read(id) || op.is_elementwise() && (0..node.inputs.len()).any(is_from) => {
+                    from.insert(id);
+                }
+                _ => {}
+            }
+        }
+        products
     }
 
     /// Returns whether a step, or what is made within its pieces, reads an operand by ranges. `can`: the nodes that can
@@ -505,7 +556,7 @@ impl Given<'_> {
             for (place, input) in node.inputs.iter().enumerate().filter(|(_, input)| self.is_read(**input)) {
                 let takes = match node.op {
                     Op::Reshape => read.contains(&user) || can.contains_key(&user),
-                    Op::Gather(_) | Op::Broadcast => is_in_a(work, user) && span(graph, node, 1).is_some(),
+                    Op::Gather(_) | Op::Broadcast => is_in_a(work, user) && near_of(graph, node).is_some(),
                     _ => self.takes_ranges(user, place, &can),
                 };
                 if !takes {

@@ -261,7 +261,13 @@ impl<'a, S: Computes> Executor<'a, S> {
     }
 
     /// Inputs a range of the elements of a node that is read in parts.
-    pub(crate) async fn read_input(&self, ctx: &Ctx, id: NodeId, owner: usize, range: Range<usize>) -> Result<Value<S>> {
+    pub(crate) async fn read_input(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        owner: usize,
+        range: Range<usize>,
+    ) -> Result<Value<S>> {
         let given = self.inputs.get(&id).filter(|_| owner == ctx.me());
         let read = given.map(|own| self.part_of(ctx, id, own, range.clone())).transpose()?.flatten();
         self.input_part(ctx, id, (owner, range), read.as_ref()).await

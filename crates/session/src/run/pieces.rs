@@ -15,7 +15,7 @@ use quorate_graph::{NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::memory::split;
-use crate::memory::split::{Piece, Put, Split, Take};
+use crate::memory::split::{Piece, Put, Split, Take, near_of};
 use crate::run::executor::Executor;
 use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, constant, phantom};
@@ -48,8 +48,8 @@ impl<S: Computes> Executor<'_, S> {
         let chunks = Chunks { len: split.units(node), chunk: units, window };
         let work = async |ctx: Ctx, units: Range<usize>| {
             let Piece { mut op, mut takes, put } = split.piece(graph, id, units.clone(), ctx.is_dry());
-            if self.reads_near(id, sources) {
-                (op, takes) = split::near(graph, node, units);
+            if split == Split::Positions && self.reads_near(id, sources) {
+                (op, takes, _) = split::near(graph, node, units);
             }
             Ok((self.piece(&ctx, id, &op, &takes, sources).await?, put))
         };
@@ -59,7 +59,7 @@ impl<S: Computes> Executor<'_, S> {
                 written = self.put(&mut whole, &part, &put);
             }
         };
-        match self.is_alike(id, sources) {
+        match self.is_alike(id, sources, units) {
             true => ctx.stream_alike(chunks, work, write).await?,
             false => ctx.stream(chunks, work, write).await?,
         }
@@ -67,20 +67,25 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
-    fn is_alike(&self, id: NodeId, sources: &Sources<S>) -> bool {
+    fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
         let node = self.work.graph.node(id);
         let is_own = match &node.op {
             Op::FloorDiv(divisors) | Op::Remainder(divisors) => divisors.len() > 1,
             Op::Scale(scale) => scale.reals().len() > 1,
             _ => false,
         };
-        !is_own && !self.reads_near(id, sources) && node.inputs.iter().all(|input| sources.contains_key(input) || self.is_alike(*input, sources))
+        // Pieces of whole rows read alike what is near them.
+        let has_parts = |(each, _): (usize, usize)| !units.is_multiple_of(each);
+        let is_uneven = self.reads_near(id, sources) && near_of(self.work.graph, node).is_some_and(has_parts);
+        let is_near = |input: &NodeId| sources.contains_key(input) || self.is_alike(*input, sources, units);
+        !is_own && !is_uneven && node.inputs.iter().all(is_near)
     }
 
-    /// Returns whether a node moves elements of a value that is made within its pieces.
+    /// Returns whether a node moves or multiplies rows of a value that is made within its pieces.
     fn reads_near(&self, id: NodeId, sources: &Sources<S>) -> bool {
         let node = self.work.graph.node(id);
-        matches!(node.op, Op::Gather(_) | Op::Broadcast) && !sources.contains_key(&node.inputs[0])
+        let is_near = matches!(node.op, Op::Gather(_) | Op::Broadcast | Op::MatMul { batch: 1, .. });
+        is_near && !sources.contains_key(&node.inputs[0])
     }
 
     /// Computes one piece of node `id`, after making its part of the values within it, side by side.
@@ -120,11 +125,15 @@ impl<S: Computes> Executor<'_, S> {
             let graph = self.work.graph;
             let node = graph.node(id);
             let (len, elements) = (range.len(), range.clone());
-            let (op, takes) = match self.reads_near(id, sources) {
+            let is_product = matches!(node.op, Op::MatMul { .. });
+            let (op, takes, wanted) = match self.reads_near(id, sources) || is_product {
                 true => split::near(graph, node, range),
-                false => split::part(graph, node, range, ctx.is_dry()),
+                false => {
+                    let (op, takes) = split::part(graph, node, range, ctx.is_dry());
+                    (op, takes, 0..len)
+                }
             };
-            Ok(Rc::new(match &op {
+            let value = Rc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
                 Op::Input { owner, .. } => {
@@ -132,7 +141,9 @@ impl<S: Computes> Executor<'_, S> {
                     self.clock.time(&ctx, id.0, read).await?
                 }
                 _ => self.piece(&ctx, id, &op, &takes, sources).await.map_err(|error| self.at_step(id, error))?,
-            }))
+            });
+            let is_all = !is_product || wanted.start == 0 && value_len(&op) == wanted.len();
+            if is_all { Ok(value) } else { self.taken(&value, &Take::Range(wanted)) }
         })
     }
 
@@ -185,6 +196,14 @@ impl<S: Computes> Executor<'_, S> {
             _ => return Err(KINDS),
         }
         Ok(())
+    }
+}
+
+/// Returns the number of elements of a product of matrices.
+fn value_len(op: &Op) -> usize {
+    match op {
+        Op::MatMul { batch, m, n, .. } => batch * m * n,
+        _ => 0,
     }
 }
 

@@ -160,12 +160,7 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
 }
 
 /// Checks and encodes a range of the owner's values, as [`encode_input`] does with all of them.
-pub(crate) fn encode_part(
-    graph: &Graph,
-    id: NodeId,
-    part: Range<usize>,
-    data: &Data,
-) -> Result<Encoded, BuildError> {
+pub(crate) fn encode_part(graph: &Graph, id: NodeId, part: Range<usize>, data: &Data) -> Result<Encoded, BuildError> {
     let node = graph.node(id);
     let at = |fault: Fault| BuildError::new(fault.from_element(part.start), node.source.clone());
     let ring = ring_of(node.dtype);
