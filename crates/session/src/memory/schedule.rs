@@ -190,6 +190,7 @@ impl Schedule {
         let mut inner = BTreeSet::new();
         if within {
             inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
+            inner.extend(given.read_by_pieces(&inner));
         }
         let cut = given.work.nodes.iter().filter(|&id| !inner.contains(id) && Split::of(given.graph(), *id).is_some());
         let cut = cut.map(|&id| (id, Way::Pieces { units, window: 2 }));
