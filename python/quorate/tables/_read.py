@@ -121,14 +121,16 @@ def _selected(file: Path, wanted: Sequence[str | int] | None) -> Any:
 
             names = parquet.read_schema(file).names
             places = list(positions(file, wanted, names, len(names)))
+            if len(set(names)) < len(names):  # columns are asked for by name
+                return parquet.ParquetFile(file).read().select(places)
             read: Any = parquet.read_table
         else:
             from pyarrow import feather
 
             names, read = _arrow_names(file), feather.read_table
             places = list(positions(file, wanted, names, len(names)))
-        if len(set(names)) < len(names):  # columns are asked for by name
-            return read(file).select(places)
+            if len(set(names)) < len(names):
+                return read(file).select(places)
         table = read(file, columns=list(dict.fromkeys(names[place] for place in places)))
     except pa.ArrowException as error:
         raise ConfigError(at(f"{file}: {error}")) from None
