@@ -224,7 +224,7 @@ FILES = [
         "parquet.write_table(table.rename_columns(['n', 'm']), tmp / 'a.parquet'); "
         "mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
         [[1], [2]],
-        before="import pyarrow; from pyarrow import parquet; "
+        before="import pyarrow, pyarrow.parquet; parquet = pyarrow.parquet; "
         "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
     ),
     Case(
@@ -233,7 +233,7 @@ FILES = [
         "parquet.write_table(table, tmp / 'a.parquet'); "
         "mpc.input(qr.read(tmp / 'a.parquet', columns=[0]).array, owner=0)",
         [[1], [2]],
-        before="import pyarrow; from pyarrow import parquet; "
+        before="import pyarrow, pyarrow.parquet; parquet = pyarrow.parquet; "
         "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
     ),
 ]

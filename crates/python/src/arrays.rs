@@ -118,8 +118,8 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
 }
 
 impl Session {
-    /// Provides the values of an input that is read in parts, after checking all of them. Values that are refused remove
-    /// the input, if nothing was built since. Returns warnings.
+    /// Provides the values of an input that is read in parts, after checking all of them. Values that are refused
+    /// remove the input, if nothing was built since. Returns warnings.
     fn provide_rows(
         &self,
         py: Python<'_>,
@@ -190,8 +190,8 @@ impl Session {
 
     /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them. A trusted input has its
     /// stated bound accepted without a proof. The values of a streamed input are read in parts. At the process that has
-    /// them `rows` is a function that returns those of a range of elements, as (kind, bytes), and the number of elements
-    /// to read at a time when all are checked.
+    /// them `rows` is a function that returns those of a range of elements, as (kind, bytes), and the number of
+    /// elements to read at a time when all are checked.
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn input(
         &self,

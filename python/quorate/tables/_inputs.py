@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from quorate import dtypes
+from quorate import _source, dtypes
+from quorate._session._arguments import as_shape, checked_bound
 from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, natural_dtype
@@ -230,8 +231,27 @@ def _given(
         raise ConfigError(at(f"{what}: shape= is stated for party {number}'s file: state dtype=, too"))
     if opens is FileRows:
         dtype = dtype or _form_of(values).dtype
-        return session._read_in_parts(values, number, shape, dtype, bound, bound_check)
+        return _read_in_parts(session, values, number, shape, dtype, bound, bound_check)
     return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound, bound_check=bound_check)
+
+
+def _read_in_parts(
+    session: Session,
+    rows: FileRows | None,
+    owner: int,
+    shape: Sequence[int] | int,
+    dtype: Dtype,
+    bound: float | tuple[float, float] | None,
+    bound_check: str,
+) -> SecretArray:
+    """Makes an input that its owner reads in parts: `rows` is the file there, None elsewhere."""
+    is_trusted, size, wanted = session._is_trusted(bound_check, "read"), as_shape(shape), check(dtype)
+    if rows is not None and rows.shape != size:
+        raise ShapeError(at(f"read: the values have shape {rows.shape}, but shape={size} was stated"))
+    width = math.prod(size[1:])
+    source = None if rows is None else (rows, max(1, (1 << 16) // width) * width)
+    given = (owner, list(size), wanted.parts, checked_bound(bound), None, None, is_trusted, True, source)
+    return SecretArray(session, session._native.input(*given, _source.line()))
 
 
 _TYPES = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64}

@@ -176,19 +176,6 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// Marks the next input as this column of a table.
-    #[must_use]
-    pub fn of_column(self, column: Option<Column>) -> Self {
-        Builder { column: column.map(Arc::new), ..self }
-    }
-
-    /// States whether the next input is one that is read in parts. Where parties may cheat, its owner could give each
-    /// step that reads it other values, so there it is an input like others.
-    #[must_use]
-    pub fn streamed(self, streamed: bool) -> Self {
-        Builder { streamed: streamed && !self.graph.rules().proves_bounds, ..self }
-    }
-
     /// Builds the values of `a`, which have the meaning of the column of `like`.
     pub fn like_column(&mut self, a: NodeId, like: NodeId) -> Built {
         self.attempt(|b| b.build_like_column(a, like))

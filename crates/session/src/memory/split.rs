@@ -275,9 +275,9 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
     (op, vec![Take::Range(range); node.inputs.len()])
 }
 
-/// Returns the pattern of a node whose elements are made of elements of its first operand that lie near each other: so
-/// many elements in a row are made of so many. The node repeats each element, takes some columns of a table, or is a
-/// product of matrices. `None` for other nodes.
+/// Returns the pattern of a node whose elements are made of elements of its first operand that lie near each other: the
+/// lengths of a row of its result, and of the row that this is made of. The node repeats each element, takes some
+/// columns of a table, or is a product of matrices. `None` for other nodes.
 pub(crate) fn near_of(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
     match &node.op {
         Op::Gather(Index::Steps { steps, .. }) => {
@@ -298,15 +298,15 @@ pub(crate) fn near_of(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
     .filter(|&(each, _)| each > 0)
 }
 
-/// Returns the largest number of elements of the first operand that `len` elements of a node are made of, which has this
-/// pattern.
+/// Returns the largest number of elements of the first operand that `len` elements of a node with this pattern are made
+/// of.
 pub(crate) fn span((each, row): (usize, usize), len: usize) -> usize {
     let aligned = usize::from(!len.is_multiple_of(each));
     (len.div_ceil(each) + aligned).saturating_mul(row)
 }
 
-/// Returns the elements `range` of a node with a pattern ([`near_of`]): the operation on what it reads, what that is, and
-/// the part of the result that is wanted.
+/// Returns the elements `range` of a node with a pattern ([`near_of`]): the operation, what it reads, and the part of
+/// its result that is wanted.
 pub(crate) fn near(graph: &Graph, node: &Node, range: Range<usize>) -> (Op, Vec<Take>, Range<usize>) {
     if let Op::MatMul { k, n, .. } = node.op {
         let rows = range.start / n..range.end.div_ceil(n);
