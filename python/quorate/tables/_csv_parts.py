@@ -27,8 +27,8 @@ class CsvParts:
         self._file = file
         self.names: tuple[str, ...] | None = None
         self.starts = [0]
-        # For each batch: the byte where it begins, and the number of lines before it.
-        self._places: list[tuple[int, int]] = []
+        # For each batch, the byte where it begins.
+        self._places: list[int] = []
         self._delimiter, self._count = ",", 0
         self._wanted: Sequence[int] = ()
         self.columns = 0
@@ -62,12 +62,12 @@ class CsvParts:
             kinds: list[set[str]] = [set() for _ in parsers]
             long = [False] * len(parsers)
             pending = [] if titled else [head]
-            place = (0, 0) if not titled else (text.read, head[0])
+            place = text.read if titled else 0
             while chunk := pending + list(islice(lines, _BATCH - len(pending))):
                 pending = []
                 self._places.append(place)
                 self.starts.append(self.starts[-1] + len(chunk))
-                place = (text.read, chunk[-1][0])
+                place = text.read
                 for column, part in enumerate(self._parts_of(chunk, parsers)):
                     kinds[column].add(part.dtype.kind)
                     long[column] |= is_long(part)
@@ -78,12 +78,11 @@ class CsvParts:
 
     def batch(self, number: int) -> np.ndarray:
         """Returns the rows of a batch, as an array of shape (rows, columns)."""
-        start, before = self._places[number]
+        start = self._places[number]
         with self._file.open("rb") as opened:
             opened.seek(start)
             reader = csv.reader(_Text(opened, start), delimiter=self._delimiter, strict=True)
-            numbered = ((line + before, cells) for line, cells in lines_of(reader))
-            chunk = list(islice(numbered, self.starts[number + 1] - self.starts[number]))
+            chunk = list(islice(lines_of(reader), self.starts[number + 1] - self.starts[number]))
         return joined(list(self._parts_of(chunk, self._parsers())), self.names, str(self._file))
 
     def _parsers(self) -> list[Column]:
