@@ -236,7 +236,7 @@ fn chains_within_pieces_equal_those_in_the_clear() {
 #[test]
 fn inputs_that_are_read_by_pieces_equal_those_in_the_clear() {
     let mut program = reads();
-    program.within = 25;
+    program.within = 27;
     check_exact::<Clear>(&program, 1, &[1, 3, 5, 7, 8, 512]);
     check_exact::<Rss>(&program, 3, &[1, 4, 7]);
     check_exact::<Rss>(&program, 5, &[5]);
