@@ -461,7 +461,7 @@ def test_a_bad_cell_is_shown_to_its_owner_alone(files: Path) -> None:
         (["run", "sums.py", "--input", "0=people.csv", "--form", "0=2x4:int64"], "both --input and --form"),
         (["run", "sums.py", "--form", "0=2x4:int999"], "--form 0='2x4:int999': there is no such dtype"),
         (["explain", "sums.py", "--form", "0=2x4:int640"], "--form 0='2x4:int640': there is no such dtype"),
-        (["explain", "sums.py", "--form", "0=99999999999x99999999999:int64"], "at most 2^32 - 1 elements"),
+        (["explain", "sums.py", "--form", "0=99999999999x99999999999:int64"], "at most 2^48 elements"),
         (["run", "sums.py", *BOTH, "--output", "folder.csv"], "folder.csv is a folder"),
         (["run", "sums.py", "--form", "0=2x4:bit3"], "bit"),
         (["run", "sums.py", "--input", "0=people.csv", "--network", "lan"], "party 1 has no file"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from quorate._display._progress import Progress
 from quorate._families import DEFAULT
 from quorate._session import _names
 from quorate._session._all_parties import Everyone
+from quorate._session._arguments import as_shape, checked_bound
 from quorate._session._array_methods import ArrayMethods
 from quorate._session._connecting import closed, connected
 from quorate._session._link_speed import measured
@@ -214,8 +214,8 @@ class Session(ArrayMethods, Files, Announcing):
             size = array.shape
             if not here:
                 self._name_unused(owner, size, wanted)
-            if shape is not None and _as_shape(shape) != size:
-                raise ShapeError(at(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated"))
+            if shape is not None and as_shape(shape) != size:
+                raise ShapeError(at(f"input: the values have shape {size}, but shape={as_shape(shape)} was stated"))
         elif shape is None or wanted is None:
             raise ConfigError(
                 at(
@@ -225,13 +225,15 @@ class Session(ArrayMethods, Files, Announcing):
                 )
             )
         else:
-            size = _as_shape(shape)
-        bound = _checked_bound(bound)
+            size = as_shape(shape)
+        bound = checked_bound(bound)
         line = _source.line()
         with contextlib.ExitStack() as stack:
             own = None if not here or array is None else wiped(array, is_ours=is_ours and self._shadow is None)
             data = None if own is None else stack.enter_context(own)
-            built = self._native.input(owner, list(size), wanted.parts, bound, data, column, is_trusted, line)
+            built = self._native.input(
+                owner, list(size), wanted.parts, bound, data, column, is_trusted, False, None, line
+            )
         made = SecretArray(self, built)
         if self._shadow is not None and array is not None:
             self._shadow.give(made._node, array)
@@ -442,32 +444,6 @@ def _receivers(session: Session, to: int | Sequence[int] | None) -> Sequence[int
         last = session.parties - 1
         raise ConfigError(at(f"reveal: `to` must be a party's number, 0 to {last}, several, or None, not {to!r}"))
     return sorted({int(party) for party in named})
-
-
-def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in sizes):
-        raise ShapeError(at(f"shape {shape!r} must consist of whole numbers from 0 on"))
-    return tuple(int(n) for n in sizes)
-
-
-def _checked_bound(bound: Any) -> Any:
-    """Returns a bound, a largest magnitude or the lowest and the highest value, as Python's numbers."""
-    if bound is None:
-        return None
-    ends = tuple(bound) if isinstance(bound, (tuple, list, np.ndarray)) and np.ndim(bound) == 1 else (bound,)
-    numbers = (int, float, np.integer, np.floating)
-    if len(ends) > 2 or not all(isinstance(end, numbers) and not isinstance(end, bool) for end in ends):
-        raise RangeError(
-            at(f"bound must be a number, or the lowest and the highest value, as in bound=(0, 3), not {bound!r}")
-        )
-    if not all(math.isfinite(end) for end in ends) or (len(ends) == 1 and ends[0] < 0):
-        raise RangeError(at(f"bound must be a finite number from 0 on, or two finite numbers, not {bound!r}"))
-    if len(ends) == 2 and ends[0] > ends[1]:
-        raise RangeError(at(f"bound={bound!r}: write the lowest value first, bound=({ends[1]!r}, {ends[0]!r})"))
-    whole = all(isinstance(end, (int, np.integer)) for end in ends)
-    plain = tuple(int(end) if whole else float(end) for end in ends)
-    return plain[0] if len(plain) == 1 else plain
 
 
 def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:

@@ -145,6 +145,24 @@ FRAMES = [
         [3, 0],
         before="kinds = {'age': qr.int(16), 'income': qr.int(16)}",
     ),
+    Case(
+        "several columns have one name: rename them, or read it with qr.read",
+        "parquet.write_table(table, tmp / 'a.parquet'); mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        "parquet.write_table(table.rename_columns(['n', 'm']), tmp / 'a.parquet'); "
+        "mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        [[1], [2]],
+        before="import pyarrow, pyarrow.parquet; parquet = pyarrow.parquet; "
+        "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
+    ),
+    Case(
+        "several columns have one name: rename them, or read it with qr.read",
+        "parquet.write_table(table, tmp / 'a.parquet'); mpc.read(tmp / 'a.parquet', owner=0, columns=[0])",
+        "parquet.write_table(table, tmp / 'a.parquet'); "
+        "mpc.input(qr.read(tmp / 'a.parquet', columns=[0]).array, owner=0)",
+        [[1], [2]],
+        before="import pyarrow, pyarrow.parquet; parquet = pyarrow.parquet; "
+        "table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=['n', 'n'])",
+    ),
 ]
 
 FILES = [
@@ -210,6 +228,13 @@ FILES = [
         "(tmp / 'a.csv').write_text('n\\n9223372036854775808\\n'); mpc.input_file(tmp / 'a.csv', owner=0, {0})",
         [[2**63]],
         r"state (dtype=qr\.uint\(64\))",
+    ),
+    Case(
+        "changed while it was read: leave it as it is until the session ends, or read a copy",
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n'); x = mpc.read(tmp / 'a.csv', owner=0, columns='n'); "
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n3\\n'); x.sum()",
+        "(tmp / 'a.csv').write_text('n\\n1\\n2\\n'); x = mpc.read(tmp / 'a.csv', owner=0, columns='n'); x.sum()",
+        3,
     ),
 ]
 

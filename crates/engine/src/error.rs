@@ -194,6 +194,12 @@ pub enum Misuse {
         /// The mistake, and what to do.
         what: &'static str,
     },
+    /// Values that could not be read when a step needed them: their file changed, or is gone.
+    #[error("{what}")]
+    Source {
+        /// The fault, and what to do.
+        what: std::sync::Arc<str>,
+    },
     /// A mistake at a step of the user's program.
     #[error("{step}: {what}")]
     Step {

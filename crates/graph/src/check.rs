@@ -22,6 +22,8 @@ use crate::rules::Truncation;
 
 /// The largest number of numbers that are computed for a check: 16 bytes each.
 const MOST_ELEMENTS: usize = 1 << 26;
+/// The largest number of elements of inputs that are read in parts, which a check reads whole.
+const MOST_READ: usize = 1 << 22;
 /// The largest number of sums and products that are computed where only digits may be lost.
 const MOST_WORK: usize = 1 << 25;
 /// The bytes for each number that a check holds: the number, and that before it is rounded.
@@ -84,6 +86,10 @@ impl Checker {
             return Ok(Checked { warnings: look.unseen(), ranges: look.ranges });
         }
         let given: Vec<NodeId> = look.given_to(&steps);
+        let is_streamed = |id: &&NodeId| graph.node(**id).is_streamed();
+        if given.iter().filter(is_streamed).map(|&id| graph.node(id).elements()).sum::<usize>() > MOST_READ {
+            return Ok(Checked { warnings: look.unseen(), ranges: look.ranges });
+        }
         let known = given.iter().copied().zip(values(&given)?).collect();
         let warnings = look.compute(&steps, known)?;
         Ok(Checked { warnings, ranges: look.ranges })

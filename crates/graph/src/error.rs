@@ -114,8 +114,13 @@ pub enum Fault {
     CircuitWidth { position: usize, shape: Shape, width: u32 },
     #[error("index {index} (position {position}) is out of bounds for an array of {}", counted(*len, "element"))]
     IndexOutOfRange { index: usize, position: usize, len: usize },
-    #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
+    #[error("shape {shape} has too many elements: an array holds at most 2^48; split it")]
     TooLarge { shape: Shape },
+    #[error(
+        "shape {shape} has too many elements: beyond 2^32 - 1 arrays are computed element by element and summed, and \
+         no elements are moved or compared along an axis; split it"
+    )]
+    TooLong { shape: Shape },
 
     #[error(
         "a ring of {} is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one \
@@ -361,6 +366,23 @@ fn wider_or_smaller(dtype: Dtype) -> String {
     }
 }
 
+impl Fault {
+    /// Returns the fault of a part of an input, whose first element is number `first` of the input.
+    #[must_use]
+    pub fn from_element(mut self, first: usize) -> Fault {
+        match &mut self {
+            Fault::OutOfRange { index, .. }
+            | Fault::NotFinite { index, .. }
+            | Fault::Rounded { index, .. }
+            | Fault::BeyondReals { index, .. }
+            | Fault::OutOfBound { index, .. }
+            | Fault::OutOfBounds { index, .. } => *index += first,
+            _ => {}
+        }
+        self
+    }
+}
+
 /// Formats a count with its noun: "1 bit", "8 bits", "0 entries".
 fn counted(count: impl ToString, what: &str) -> String {
     match (count.to_string().as_str(), what.strip_suffix('y')) {
@@ -467,7 +489,8 @@ impl Fault {
             | Fault::CircuitWidth { .. }
             | Fault::IndexOutOfRange { .. }
             | Fault::BitCount { .. }
-            | Fault::TooLarge { .. } => Category::Shape,
+            | Fault::TooLarge { .. }
+            | Fault::TooLong { .. } => Category::Shape,
             Fault::Bits { .. }
             | Fault::UnsignedBits { .. }
             | Fault::Ring { .. }

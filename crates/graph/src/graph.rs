@@ -223,8 +223,8 @@ impl Graph {
             _ => node,
         };
         let from = match &node.op {
-            Op::Input { owner, column: None } => format!(" from party {owner}"),
-            Op::Input { owner, column: Some(column) } => format!(" from party {owner}, {column},"),
+            Op::Input { owner, column: None, .. } => format!(" from party {owner}"),
+            Op::Input { owner, column: Some(column), .. } => format!(" from party {owner}, {column},"),
             _ => String::new(),
         };
         format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)
@@ -238,6 +238,13 @@ impl Graph {
             let shape = Shape::from(node.shape.as_slice());
             return Err(Fault::Count { given: units.len(), shape, wanted: node.elements() });
         }
+        self.check_part(id, units)
+    }
+
+    /// Checks some of the values of the input `id`, as [`Graph::check_input`] checks all of them. The fault counts from
+    /// the first of these.
+    pub fn check_part(&self, id: NodeId, units: &[i128]) -> Result<(), Fault> {
+        let node = self.get(id)?;
         let range = node.range();
         let Some(index) = units.iter().position(|&v| !range.contains(v)) else { return Ok(()) };
         let value = node.dtype.decode(units[index]);

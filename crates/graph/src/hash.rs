@@ -287,9 +287,12 @@ impl Writer {
     fn op(&mut self, op: &Op) {
         self.text(op.name());
         match op {
-            Op::Input { owner, column } => {
+            Op::Input { owner, column, streamed } => {
                 self.size(*owner);
                 column.iter().for_each(|column| self.column(column));
+                if *streamed {
+                    self.text("streamed");
+                }
             }
             Op::Constant(values) => self.units(&values.to_vec()),
             Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),

@@ -60,6 +60,9 @@ pub enum Op {
         owner: usize,
         /// The column of a table, if the values are one.
         column: Option<Arc<Column>>,
+        /// Whether steps read the values from their owner as they need them, so that nobody holds all of them. Such an
+        /// input has no value between runs.
+        streamed: bool,
     },
     /// Public values in ring units: one for each element, or one for all elements.
     Constant(Units),
@@ -315,6 +318,11 @@ impl Node {
     pub(crate) fn like(&self, op: Op, inputs: impl Into<Inputs>, source: &Source) -> Node {
         let Node { interval, room, .. } = *self;
         Node { interval, room, ..Node::new(op, inputs, self.shape.clone(), self.dtype, source) }
+    }
+
+    /// Returns whether this is an input that is read in parts.
+    pub fn is_streamed(&self) -> bool {
+        matches!(self.op, Op::Input { streamed: true, .. })
     }
 
     /// Returns the number of elements (1 for a scalar).

@@ -11,6 +11,7 @@ use crate::interval::Interval;
 use crate::literals::Literal;
 use crate::node::{Node, NodeId, Op, Room};
 use crate::origin::origin;
+use crate::properties::Pieces;
 use crate::ranges::{self, Reach};
 use crate::rules::{Rings, Watch};
 use crate::source::Source;
@@ -30,6 +31,22 @@ fn room(operands: &[&Node], dtype: Dtype) -> Room {
     Room { grows: room.grows && dtype.is_fixed(), ..room }
 }
 
+/// Checks the number of elements of an operation that numbers them in words of 32 bits, or whose pieces do.
+fn check_length(op: &Op, operands: &[&Node], shape: &[usize]) -> Result<(), Fault> {
+    let right = |place: usize| operands.get(place).map_or(Ok(0), |node| shape::numbered(&node.shape)).map(|_| ());
+    match op.properties().pieces {
+        Pieces::Elements | Pieces::Spread | Pieces::Gathered | Pieces::Runs | Pieces::Sums(_) => Ok(()),
+        Pieces::Products { batch: 1, .. } => right(1).and_then(|()| shape::numbered(shape).map(|_| ())),
+        _ if matches!(op, Op::Reshape) => Ok(()),
+        _ if matches!(op, Op::Broadcast) => right(0),
+        _ => operands
+            .iter()
+            .map(|node| node.shape.as_slice())
+            .chain([shape])
+            .try_for_each(|s| shape::numbered(s).map(|_| ())),
+    }
+}
+
 impl Graph {
     /// Adds an operation whose operands are checked; evaluates it at once where all of them are public.
     pub(crate) fn push(
@@ -42,6 +59,7 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         shape::elements(&shape)?;
         let operands = self.operands(&inputs);
+        check_length(&op, &operands, &shape)?;
         // Approximate and random results are left to the protocol, which gives the same on every machine.
         if !operands.is_empty() && !op.is_approximate() && !op.is_random() && operands.iter().all(|n| n.is_public()) {
             return self.fold(&op, &inputs, shape, dtype, source);

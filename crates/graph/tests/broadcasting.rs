@@ -38,7 +38,10 @@ fn sizes() {
     assert_eq!(shape::elements(&[]), Ok(1));
     assert_eq!(shape::elements(&[3, 0]), Ok(0));
     assert_eq!(shape::elements(&[u32::MAX as usize]), Ok(u32::MAX as usize));
-    assert!(shape::elements(&[1 << 32]).is_err());
+    assert_eq!(shape::elements(&[1 << 48]), Ok(1 << 48));
+    assert!(shape::elements(&[1 << 24, (1 << 24) + 1]).is_err());
+    assert_eq!(shape::numbered(&[u32::MAX as usize]), Ok(u32::MAX as usize));
+    assert!(shape::numbered(&[1 << 16, 1 << 16]).is_err());
     assert!(shape::elements(&[usize::MAX, usize::MAX, 0]).is_err());
     assert_eq!(shape::reshaped(12, &[3, -1, 2]).unwrap(), [3, 2, 2]);
     assert_eq!(shape::reshaped(0, &[0, 7]).unwrap(), [0, 7]);

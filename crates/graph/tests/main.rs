@@ -15,5 +15,6 @@ mod multiples;
 mod one_hot;
 mod reveals;
 mod robust;
+mod streamed;
 mod values;
 mod within;

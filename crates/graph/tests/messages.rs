@@ -196,14 +196,14 @@ fn arrays_that_are_too_large() {
     refused(
         &mut p,
         "Shape",
-        |mut at| at.input(0, 3, &[1 << 20, 1 << 12], INT8, None),
-        "shape (1048576, 4096) has too many elements: an array holds at most 2^32 - 1; split it",
+        |mut at| at.input(0, 3, &[1 << 40, 1 << 12], INT8, None),
+        "shape (1099511627776, 4096) has too many elements: an array holds at most 2^48; split it",
     );
     refused(
         &mut p,
         "Shape",
         |mut at| at.broadcast_to(m, &[usize::MAX, 3, 4]),
-        "shape (18446744073709551615, 3, 4) has too many elements: an array holds at most 2^32 - 1; split it",
+        "shape (18446744073709551615, 3, 4) has too many elements: an array holds at most 2^48; split it",
     );
 }
 

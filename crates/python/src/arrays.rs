@@ -1,13 +1,18 @@
 //! Building the program from Python: one method for each operation. The user's file and line are the last arguments.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Layer, Lies, Meaning,
-    NodeId, Op, Operand, Real, Side, Source, UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer,
+    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, UnaryOp,
 };
+
+use quorate_session::{Data, Rows};
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
@@ -112,6 +117,63 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
     }
 }
 
+impl Session {
+    /// Provides the values of an input that is read in parts, after checking all of them. Values that are refused
+    /// remove the input, if nothing was built since. Returns warnings.
+    fn provide_rows(
+        &self,
+        py: Python<'_>,
+        id: NodeId,
+        owner: usize,
+        source: Py<PyAny>,
+        step: usize,
+    ) -> PyResult<Vec<BuildError>> {
+        let rows = Called(source);
+        let checked = self.check_all(py, id, &rows, step);
+        self.with(py, |session| {
+            match &checked {
+                Ok(range) => session.provide_rows(id, owner, Arc::new(rows), *range),
+                Err(_) => session.take_back(id),
+            }
+            Ok(())
+        })?;
+        checked?;
+        self.with(py, |session| Ok(session.take_warnings()))
+    }
+
+    /// Reads and checks all values of an input that is read in parts; returns the range in which they lie.
+    fn check_all(&self, py: Python<'_>, id: NodeId, rows: &Called, step: usize) -> PyResult<Interval> {
+        let len = self.with_graph(py, |graph| graph.node(id).elements())?;
+        let mut range: Option<Interval> = None;
+        for start in (0..len).step_by(step.max(1)) {
+            let part = start..len.min(start + step.max(1));
+            let data = rows.call(py, part.clone())?;
+            let of_part = self.with(py, |session| session.check_rows(id, part, &data))?;
+            range = Some(range.map_or(of_part, |range| range.union(of_part)));
+            py.check_signals()?;
+        }
+        Ok(range.unwrap_or(Interval::new(0, 0)))
+    }
+}
+
+/// A function of Python's that returns the values of a range of elements.
+struct Called(Py<PyAny>);
+
+impl Called {
+    fn call(&self, py: Python<'_>, range: Range<usize>) -> PyResult<Data> {
+        let (kind, bytes): (String, Bound<'_, PyByteArray>) =
+            self.0.call1(py, (range.start, range.end))?.extract(py)?;
+        secret_numbers(&kind, &bytes)
+    }
+}
+
+impl Rows for Called {
+    fn read(&self, range: Range<usize>) -> Result<Data, String> {
+        let read = Python::try_attach(|py| self.call(py, range).map_err(|error| error.value(py).to_string()));
+        read.unwrap_or_else(|| Err("the interpreter ends".into()))
+    }
+}
+
 #[pymethods]
 impl Session {
     /// Returns a node of the program as an array of the user's.
@@ -127,7 +189,9 @@ impl Session {
     }
 
     /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them. A trusted input has its
-    /// stated bound accepted without a proof.
+    /// stated bound accepted without a proof. The values of a streamed input are read in parts. At the process that has
+    /// them `rows` is a function that returns those of a range of elements, as (kind, bytes), and the number of
+    /// elements to read at a time when all are checked.
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn input(
         &self,
@@ -139,6 +203,8 @@ impl Session {
         values: Option<(String, Bound<'_, PyByteArray>)>,
         column: Option<Of>,
         trusted: bool,
+        streamed: bool,
+        rows: Option<(Py<PyAny>, usize)>,
         line: Line,
     ) -> PyResult<Built> {
         let bound = bound.map(|bound| largest(&bound)).transpose()?;
@@ -149,9 +215,11 @@ impl Session {
         // No other thread may build before the values are accepted: values that are refused remove the node.
         let (seen, warnings) = self.with(py, |session| {
             let parties = session.parties();
-            let id = session.build(Source::new(line.0, line.1), |b| match (real, b.of_column(column)) {
-                (true, mut b) => b.real_input(owner, parties, &shape, bound),
-                (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+            let id = session.build(Source::new(line.0, line.1), |b| {
+                match (real, b.streamed(streamed).of_column(column)) {
+                    (true, mut b) => b.real_input(owner, parties, &shape, bound),
+                    (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
+                }
             })?;
             data.map_or(Ok(()), |data| session.provide(id, owner, &data))?;
             if trusted {
@@ -159,9 +227,15 @@ impl Session {
             }
             Ok((session.with_graph(|graph| Seen::of(graph, id))?, session.take_warnings()))
         })?;
+        let more = rows.map_or(Ok(vec![]), |(source, step)| self.provide_rows(py, seen.node, owner, source, step))?;
         let built = self.hold(seen); // dropped if a warning is an error
-        warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        warnings.iter().chain(&more).try_for_each(|warning| warn(py, warning))?;
         Ok(built)
+    }
+
+    /// Returns whether inputs can be read in parts: not where parties may cheat.
+    fn streams(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with_graph(py, |graph| !graph.rules().proves_bounds)
     }
 
     /// Returns the column of a node's values, and the words that they are codes of (no words for dates); None for plain

@@ -50,6 +50,8 @@ class Groups:
         """
         rows = self._rows(values)
         flat = rows.reshape(len(rows), -1) if rows.size else rows.reshape(len(rows), math.prod(rows.shape[1:]))
+        if flat.shape[1] == 1:  # the same product, of which a party can make the terms one after another
+            return (flat.reshape(1, -1) @ self._hot).reshape(self.count, *rows.shape[1:])
         return (self._hot.T @ flat).reshape(self.count, *rows.shape[1:])
 
     def mean(self, values: Any) -> SecretArray:

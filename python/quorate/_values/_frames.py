@@ -57,8 +57,10 @@ def _exports(values: Any) -> bool:
     return hasattr(type(values), "__arrow_c_array__")
 
 
-def of_frame(values: Any, what: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
+def of_frame(values: Any, what: str, first: int = 0) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Returns the numbers of a table, (rows, columns), and the columns' names; or those of one column, and None.
+
+    `first` is the number of the first row, for messages about a part of a table.
 
     Raises:
         DtypeError: a column does not consist of numbers; the message names it.
@@ -74,8 +76,8 @@ def of_frame(values: Any, what: str) -> tuple[np.ndarray, tuple[str, ...] | None
         if not hasattr(table, "column_names"):
             return number_column(_arrow_column(table, "", what), "", what), None
         names = tuple(table.column_names)
-        found = [_arrow_column(column, _named(n), what) for n, column in zip(names, table.columns, strict=True)]
-    columns = [number_column(column, _named(name), what) for name, column in zip(names, found, strict=True)]
+        found = [_arrow_column(column, _named(n), what, first) for n, column in zip(names, table.columns, strict=True)]
+    columns = [number_column(column, _named(name), what, first) for name, column in zip(names, found, strict=True)]
     return joined(columns, names, what), names
 
 
@@ -86,7 +88,7 @@ def _named(name: Any) -> str:
 # ---- one column -------------------------------------------------------------------------------------------------
 
 
-def number_column(column: np.ndarray, of: str, what: str) -> np.ndarray:
+def number_column(column: np.ndarray, of: str, what: str, first: int = 0) -> np.ndarray:
     """Returns the column as bool, int64, uint64 or finite float64; `of` names it in errors."""
     if column.dtype.kind == "b":
         return column
@@ -99,13 +101,13 @@ def number_column(column: np.ndarray, of: str, what: str) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(wide))
     if len(bad):
         problem = "is missing (NaN)" if np.isnan(wide[bad[0]]) else "is infinite"
-        raise RangeError(at(f"{what}: the value{of} in row {bad[0]} {problem}: fill it in, or drop the row"))
+        raise RangeError(at(f"{what}: the value{of} in row {first + bad[0]} {problem}: fill it in, or drop the row"))
     return wide
 
 
-def _refuse_missing(missing: np.ndarray, of: str, what: str) -> None:
+def _refuse_missing(missing: np.ndarray, of: str, what: str, first: int = 0) -> None:
     if missing.any():
-        row = int(np.flatnonzero(missing)[0])
+        row = first + int(np.flatnonzero(missing)[0])
         raise RangeError(at(f"{what}: the value{of} in row {row} is missing: fill it in, or drop the row"))
 
 
@@ -140,12 +142,12 @@ def _arrow_table(values: Any, what: str) -> Any:
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(chunk) for chunk in columns.chunks])
 
 
-def _arrow_column(column: Any, of: str, what: str) -> np.ndarray:
+def _arrow_column(column: Any, of: str, what: str, first: int = 0) -> np.ndarray:
     pa = pyarrow(what)
     kind = column.type
     if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise DtypeError(at(f"{what}: the values{of} are not numbers (Arrow type {kind}): {_INSTEAD}"))
-    _refuse_missing(column.is_null().to_numpy(zero_copy_only=False), of, what)
+    _refuse_missing(column.is_null().to_numpy(zero_copy_only=False), of, what, first)
     return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from quorate._display._text_tables import counted
+from quorate._session._arguments import checked_bound
 from quorate._session._placeholder import Placeholder
 from quorate._source import at
 from quorate._values._public_numbers import natural_dtype
@@ -25,7 +26,7 @@ from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, fixed, uint
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
-from quorate.session import Session, _checked_bound
+from quorate.session import Session
 
 __all__ = ["nearest"]
 
@@ -145,7 +146,7 @@ class _Form:
         signed = dtype.kind != "uint"
         low = -(1 << (dtype.bits - 1)) if signed else 0
         high = (1 << (dtype.bits - signed)) - 1
-        bound = _checked_bound(bound)
+        bound = checked_bound(bound)
         if bound is not None:
             units = bound << dtype.frac if isinstance(bound, int) else math.ceil(bound * 2.0**dtype.frac)
             low, high = max(low, -units), min(high, units)

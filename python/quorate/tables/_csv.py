@@ -15,7 +15,17 @@ from quorate._display._text_tables import counted
 from quorate._source import at
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
-__all__ = ["listed", "positions", "read_csv"]
+__all__ = [
+    "Column",
+    "delimiter_of",
+    "is_long",
+    "is_number",
+    "lines_of",
+    "listed",
+    "positions",
+    "read_csv",
+    "same_length",
+]
 
 _CHUNK = 1 << 15
 _DELIMITERS = ",;\t|"
@@ -43,7 +53,7 @@ def read_csv(
         with path.open(newline="", encoding="utf-8-sig") as file:
             first = file.readline()
             file.seek(0)
-            reader = csv.reader(file, delimiter=delimiter or _delimiter(path, first), strict=True)
+            reader = csv.reader(file, delimiter=delimiter or delimiter_of(path, first), strict=True)
             return _parse(path, reader, columns, header)
     except UnicodeDecodeError as error:
         raise ConfigError(at(f"{path}: not a text file in UTF-8 ({error.reason})")) from None
@@ -51,14 +61,15 @@ def read_csv(
         raise ShapeError(at(f"{path}: not a table of cells: {error}")) from None
 
 
-def _delimiter(path: Path, first: str) -> str:
+def delimiter_of(path: Path, first: str) -> str:
+    """Returns the character between cells, from the file's suffix and its first line."""
     if path.suffix.lower() == ".tsv":
         return "\t"
     outside = re.sub(r'"[^"]*"', "", first)
     return max(_DELIMITERS, key=outside.count)
 
 
-def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
+def lines_of(reader: Any) -> Iterator[tuple[int, list[str]]]:
     """Yields the lines that are not blank, with their numbers in the file."""
     for cells in reader:
         if any(cell.strip() for cell in cells) or len(cells) > 1:
@@ -68,32 +79,35 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _parse(
     path: Path, reader: Any, columns: Sequence[str | int] | None, header: bool | None
 ) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
-    lines = _lines(reader)
+    lines = lines_of(reader)
     first = next(lines, None)
     if first is None:
         raise ShapeError(at(f"{path}: the file is empty"))
-    titled = header if header is not None else not all(_is_number(cell) for cell in first[1])
+    titled = header if header is not None else not all(is_number(cell) for cell in first[1])
     names = tuple(cell.strip() for cell in first[1]) if titled else None
     wanted = positions(path, columns, names, len(first[1]))
-    parsers = [_Column(path, names[i] if names else str(i)) for i in wanted]
+    parsers = [Column(path, names[i] if names else str(i)) for i in wanted]
     pending = [] if titled else [first]
     while chunk := pending + list(islice(lines, _CHUNK)):
         pending = []
-        for number, cells in chunk:
-            if len(cells) != len(first[1]):
-                raise ShapeError(
-                    at(
-                        f"{path}: line {number} has {counted(len(cells), 'cell')}, the first line {len(first[1])}: "
-                        "make them alike"
-                    )
-                )
+        same_length(path, chunk, len(first[1]))
         numbers = [number for number, _ in chunk]
         for place, parser in zip(wanted, parsers, strict=True):
             parser.add([cells[place].strip() for _, cells in chunk], numbers)
     return [parser.whole() for parser in parsers], names and tuple(names[i] for i in wanted)
 
 
-def _is_number(cell: str) -> bool:
+def same_length(path: Path, lines: Sequence[tuple[int, list[str]]], count: int) -> None:
+    """Raises a `ShapeError` for a line that has another number of cells."""
+    for number, cells in lines:
+        if len(cells) != count:
+            raise ShapeError(
+                at(f"{path}: line {number} has {counted(len(cells), 'cell')}, the first line {count}: make them alike")
+            )
+
+
+def is_number(cell: str) -> bool:
+    """Returns whether a cell of the first line is no column's name."""
     text = cell.strip()
     return bool(_REAL.match(text)) or text.lower() in (*_WORDS, "nan", "inf", "-inf", "")
 
@@ -156,7 +170,12 @@ def _advice(cell: str) -> str:
     return f"are cells divided by {mark!r}? State delimiter="
 
 
-class _Column:
+def is_long(part: np.ndarray) -> bool:
+    """Returns whether integers are too long to stand beside reals."""
+    return part.dtype.kind == "i" and part.size > 0 and bool(np.abs(part).max() > 1 << 53)
+
+
+class Column:
     """A column that is being read: words true and false, integers, or reals. Later cells may widen its type."""
 
     def __init__(self, path: Path, name: str) -> None:
@@ -230,18 +249,26 @@ class _Column:
                 raise RangeError(at(f"{place}: {cell[:24]} does not fit 64 bits: scale or split it"))
         raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
 
-    def whole(self) -> np.ndarray:
-        """Returns the whole column, in the narrowest type that holds it."""
-        kinds = {part.dtype.kind for part in self._parts}
+    def take(self) -> np.ndarray:
+        """Returns the cells that were added last, and forgets them."""
+        return self._parts.pop()
+
+    def check(self, kinds: set[str], is_long: bool) -> None:
+        """Checks that parts of these types go together; `is_long`: one has integers beyond 2^53."""
         if "b" in kinds and len(kinds) > 1:
             raise DtypeError(at(f"{self._path}: column {self._name!r} has true and false beside numbers"))
+        if "f" in kinds and ("u" in kinds or is_long):
+            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
+
+    def whole(self) -> np.ndarray:
+        """Returns the whole column, in the narrowest type that holds it."""
+        kinds: set[str] = {part.dtype.kind for part in self._parts}
+        self.check(kinds, any(is_long(part) for part in self._parts))
         if not self._parts:
             return np.zeros(0, np.int64)
         if "u" in kinds and kinds != {"u"}:
             exact = [int(v) for part in self._parts if part.dtype.kind != "f" for v in part.tolist()]
-            if "f" in kinds or min(exact) < 0:
+            if min(exact) < 0:
                 raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
             return np.array(exact, np.uint64)
-        if "f" in kinds and any(part.dtype.kind == "i" and np.abs(part).max() > 1 << 53 for part in self._parts):
-            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
         return np.concatenate(self._parts)

@@ -6,13 +6,14 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from quorate import dtypes
+from quorate import _source, dtypes
+from quorate._session._arguments import as_shape, checked_bound
 from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, natural_dtype
@@ -20,7 +21,8 @@ from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.tables._csv import listed
-from quorate.tables._read import read
+from quorate.tables._read import Table, read
+from quorate.tables._rows import FileRows
 
 if TYPE_CHECKING:
     from quorate.session import Session
@@ -32,7 +34,7 @@ Columns = str | int | Sequence[str | int] | None
 MINE = -1
 """The owner of a file in the settings of one party's process: that party, whatever its number."""
 
-_TOO_MANY = 1 << 32
+_TOO_MANY = (1 << 48) + 1
 _FORM = re.compile(r"(\d+(?:x\d+)*):(int|uint|fixed|bit)(\d+)?(?:\.(\d+))?\Z")
 
 
@@ -74,7 +76,7 @@ def parse_form(text: str) -> Form | None:
     if (frac is not None and kind != "fixed") or (bits is not None and kind == "bit"):
         raise ConfigError(f"{text!r}: {kind} takes no such number of bits")
     if math.prod(shape) >= _TOO_MANY:
-        raise ConfigError(f"{text!r}: an array holds at most 2^32 - 1 elements")
+        raise ConfigError(f"{text!r}: an array holds at most 2^48 elements")
     widths = [int(n) for n in (bits, frac) if n is not None]
     try:
         dtype = dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths)
@@ -153,27 +155,106 @@ class Files:
             75
         """
 
+        return _given(
+            cast("Session", self), "input_file", read, path, owner, columns, (shape, dtype), bound, bound_check
+        )
+
+    def read(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        owner: int | None = None,
+        columns: Columns = None,
+        shape: Sequence[int] | int | None = None,
+        dtype: Dtype | None = None,
+        bound: float | tuple[float, float] | None = None,
+        bound_check: str = "proven",
+    ) -> SecretArray:
+        r"""Inputs a party's file as a secret array that is never whole in memory: for files that are larger than it.
+
+        Arguments, form and errors are those of `input_file`. The owner reads the file once to check every value, and
+        then again in parts, when steps of a run need them: only the wanted columns, in batches of at most 65,536 rows
+        of a Parquet or text file, or the record batches of an Arrow file. The file must not change until the session
+        ends.
+
+        The parties hold no shares of the array between runs. Every run that depends on it reads and shares it anew.
+        Within a run it is whole where that fits in `max_memory=` or, without it, in a gigabyte a party. Otherwise steps
+        read it piece by piece. Steps that go element by element can do so, such as comparisons, products, functions and
+        models, and so can sums, means and counts of their results, and `x.reshape(-1, 1)` compared with public numbers.
+        If several steps of a run read it, each of them shares it by itself. For orders, extremes along an axis and
+        shuffles it is whole. So are results that the program holds.
+
+        Where parties may cheat ("spdz2k", malicious "pika"), the array is like one of `input_file`: an owner who
+        shared it twice could share different values.
+
+        Example:
+            >>> import quorate as qr, tempfile
+            >>> from pathlib import Path
+            >>> with tempfile.TemporaryDirectory() as folder, qr.local("rss") as mpc:
+            ...     _ = Path(folder, "ages.csv").write_text("age,score\n31,0.5\n44,0.25\n")
+            ...     ages = mpc.read(Path(folder, "ages.csv"), owner=0, columns="age")
+            ...     print((ages < 40).sum().reveal(), ages.mean().reveal())
+            1 37.5
+        """
         session = cast("Session", self)
-        number = session._owner(owner)
-        here = session.me == number
-        form = _form(settings.forms, number, columns)
-        known = self._nothing_is_sent and form is not None  # then the values are not needed
-        given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
-        values: Any = None
-        if given is not None:
-            values = read(given, columns)
-        elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
-            raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.is_local, number)}"))
-        if shape is None:
-            told = _told(session, _form_of(values, dtype) if values is not None else form if here else None, number)
-            if form is not None and (form.shape, dtype or form.dtype) != (told.shape, dtype or told.dtype):
-                raise ShapeError(at(f"input_file: party {number} has {told}, and --form {number}= expects {form}"))
-            shape, dtype = told.shape, dtype or told.dtype
-        elif values is None and dtype is None:
-            raise ConfigError(at(f"input_file: shape= is stated for party {number}'s file: state dtype=, too"))
-        return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound, bound_check=bound_check)
+        opens = FileRows if session._native.streams() and session._shadow is None else read
+        return _given(session, "read", opens, path, owner, columns, (shape, dtype), bound, bound_check)
 
 
+def _given(
+    session: Session,
+    what: str,
+    opens: Callable[[Any, Columns], Table | FileRows],
+    path: Any,
+    owner: int | None,
+    columns: Columns,
+    stated: tuple[Sequence[int] | int | None, Dtype | None],
+    bound: float | tuple[float, float] | None,
+    bound_check: str,
+) -> SecretArray:
+    """Inputs a party's file, which `opens` reads or, for `Session.read`, opens."""
+    number = session._owner(owner)
+    here, (shape, dtype) = session.me == number, stated
+    form = _form(settings.forms, number, columns)
+    known = session._nothing_is_sent and form is not None  # then the values are not needed
+    given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
+    values: Any = None
+    if given is not None:
+        values = opens(given, columns)
+    elif here and not (session._nothing_is_sent and (shape is not None or form is not None)):
+        raise ConfigError(at(f"{what}: party {number} has no file: {_how(session.is_local, number)}"))
+    if shape is None:
+        told = _told(session, _form_of(values, dtype) if values is not None else form if here else None, number)
+        if form is not None and (form.shape, dtype or form.dtype) != (told.shape, dtype or told.dtype):
+            raise ShapeError(at(f"{what}: party {number} has {told}, and --form {number}= expects {form}"))
+        shape, dtype = told.shape, dtype or told.dtype
+    elif values is None and dtype is None:
+        raise ConfigError(at(f"{what}: shape= is stated for party {number}'s file: state dtype=, too"))
+    if opens is FileRows:
+        dtype = dtype or _form_of(values).dtype
+        return _read_in_parts(session, values, number, shape, dtype, bound, bound_check)
+    return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound, bound_check=bound_check)
+
+
+def _read_in_parts(
+    session: Session,
+    rows: FileRows | None,
+    owner: int,
+    shape: Sequence[int] | int,
+    dtype: Dtype,
+    bound: float | tuple[float, float] | None,
+    bound_check: str,
+) -> SecretArray:
+    """Makes an input that its owner reads in parts: `rows` is the file there, None elsewhere."""
+    is_trusted, size, wanted = session._is_trusted(bound_check, "read"), as_shape(shape), check(dtype)
+    if rows is not None and rows.shape != size:
+        raise ShapeError(at(f"read: the values have shape {rows.shape}, but shape={size} was stated"))
+    width = math.prod(size[1:])
+    source = None if rows is None else (rows, max(1, (1 << 16) // width) * width)
+    given = (owner, list(size), wanted.parts, checked_bound(bound), None, None, is_trusted, True, source)
+    return SecretArray(session, session._native.input(*given, _source.line()))
+
+
+_TYPES = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64}
 _KINDS = ("bit", "int", "uint", "fixed")
 
 
@@ -188,7 +269,7 @@ def _told(session: Session, own: Form | None, owner: int) -> Form:
         first, second = (*own.shape, 0)[:2]
         dtype = own.dtype
         words = [len(own.shape), first, second, _KINDS.index(dtype.kind), dtype.bits, dtype.frac]
-    told = session.input(words, owner=owner, shape=(6,), dtype=dtypes.int(64), bound=1 << 33)
+    told = session.input(words, owner=owner, shape=(6,), dtype=dtypes.int(64), bound=1 << 48)
     shown = session._tell(told, "the form of its file: its shape and dtype")
     if session._nothing_is_sent:
         return cast("Form", own)
@@ -222,9 +303,10 @@ def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None
 
 
 def _form_of(values: Any, dtype: Dtype | None = None) -> Form:
-    array = as_numbers(values, "input_file")
+    array = np.empty(0, _TYPES[values.kind]) if isinstance(values, FileRows) else as_numbers(values, "input_file")
+    shape = values.shape if isinstance(values, FileRows) else array.shape
     if dtype is not None:
-        return Form(array.shape, check(dtype))
+        return Form(shape, check(dtype))
     if array.dtype.kind == "u":
         raise ShapeError(at("input_file: numbers beyond int64: state dtype=qr.uint(64)"))
-    return Form(array.shape, natural_dtype(array))
+    return Form(shape, natural_dtype(array))

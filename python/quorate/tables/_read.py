@@ -15,7 +15,7 @@ from quorate._values._frames import joined, of_frame, pyarrow
 from quorate.errors import ConfigError, ShapeError
 from quorate.tables._csv import listed, positions, read_csv
 
-__all__ = ["Table", "read"]
+__all__ = ["Table", "kind_of_file", "read"]
 
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -58,7 +58,8 @@ def read(
     r"""Reads the numbers of a file: CSV (.csv, .tsv, .txt, .data), Parquet (.parquet), Arrow (.arrow, .feather, .ipc).
 
     Columns of integers, reals, and true and false become int64, float64 and bool. Columns of several types together
-    become the type that holds them all. No value is rounded or filled in.
+    become the type that holds them all. No value is rounded or filled in. Of Parquet and Arrow files only the wanted
+    columns are read.
 
     Args:
         path: the file; its suffix selects the format. Parquet and Arrow need pyarrow (`pip install pyarrow`).
@@ -87,32 +88,62 @@ def read(
         raise ConfigError(at(f"there is no file {file}"))
     alone = isinstance(columns, (str, int, np.integer))
     wanted = listed(columns)
-    suffix = file.suffix.lower()
-    if suffix in _TEXT:
+    if kind_of_file(file) == "text":
         found, names = read_csv(file, wanted, header, delimiter)
         array = joined(found, names, str(file))
-    elif suffix in _PARQUET or suffix in _ARROW:
-        array, names = of_frame(_selected(file, wanted), str(file))
     else:
-        known = ", ".join((*_TEXT, *_PARQUET, *_ARROW))
-        raise ConfigError(at(f"{file}: what is in it? Its suffix is none of {known}"))
+        array, names = of_frame(_selected(file, wanted), str(file))
     if len(array) == 0:
         raise ShapeError(at(f"{file}: the table has no rows"))
     return Table(array[:, 0] if alone else array, names)
 
 
+def kind_of_file(file: Path) -> str:
+    """Returns the format of a file, from its suffix: "text", "parquet" or "arrow".
+
+    Raises:
+        ConfigError: the suffix is none of the known ones.
+    """
+    suffix = file.suffix.lower()
+    for kind, suffixes in (("text", _TEXT), ("parquet", _PARQUET), ("arrow", _ARROW)):
+        if suffix in suffixes:
+            return kind
+    known = ", ".join((*_TEXT, *_PARQUET, *_ARROW))
+    raise ConfigError(at(f"{file}: what is in it? Its suffix is none of {known}"))
+
+
 def _selected(file: Path, wanted: Sequence[str | int] | None) -> Any:
-    """Returns the wanted columns as a pyarrow table."""
+    """Returns the wanted columns as a pyarrow table; others are not read."""
     pa = pyarrow(f"reading {file.name}")
     try:
         if file.suffix.lower() in _PARQUET:
             from pyarrow import parquet
 
-            table = parquet.read_table(file)
+            names = parquet.read_schema(file).names
+            places = list(positions(file, wanted, names, len(names)))
+            if len(set(names)) < len(names):  # columns are asked for by name
+                return parquet.ParquetFile(file).read().select(places)
+            read: Any = parquet.read_table
         else:
             from pyarrow import feather
 
-            table = feather.read_table(file)
+            names, read = _arrow_names(file), feather.read_table
+            places = list(positions(file, wanted, names, len(names)))
+            if len(set(names)) < len(names):
+                return read(file).select(places)
+        table = read(file, columns=list(dict.fromkeys(names[place] for place in places)))
     except pa.ArrowException as error:
         raise ConfigError(at(f"{file}: {error}")) from None
-    return table.select(list(positions(file, wanted, table.column_names, table.num_columns)))
+    return table.select([names[place] for place in places])
+
+
+def _arrow_names(file: Path) -> list[str]:
+    import pyarrow as pa
+
+    with pa.OSFile(str(file)) as opened:
+        try:
+            return list(pa.ipc.open_file(opened).schema.names)
+        except pa.ArrowInvalid:  # the first version of Feather
+            from pyarrow import feather
+
+            return list(feather.read_table(file).column_names)

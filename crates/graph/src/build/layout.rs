@@ -13,7 +13,7 @@ const SHUFFLED_ELEMENTS: usize = 1 << 31;
 impl Builder<'_> {
     pub(super) fn build_gather(&mut self, a: NodeId, index: Vec<u32>, to: &[usize]) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
-        let wanted = shape::elements(to)?;
+        let wanted = shape::numbered(to)?;
         if index.len() != wanted {
             return Err(Fault::Count { given: index.len(), shape: to.into(), wanted });
         }
@@ -33,7 +33,7 @@ impl Builder<'_> {
         to: &[usize],
     ) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
-        let (dtype, len, wanted) = (node.dtype, node.elements(), shape::elements(to)?);
+        let (dtype, len, wanted) = (node.dtype, shape::numbered(&node.shape)?, shape::numbered(to)?);
         let given = levels.iter().map(|&(count, _)| count as usize).product();
         if given != wanted {
             return Err(Fault::Count { given, shape: to.into(), wanted });
@@ -54,6 +54,7 @@ impl Builder<'_> {
 
     pub(super) fn build_exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
+        shape::numbered(&node.shape)?;
         let (dtype, mut to) = (node.dtype, node.shape.clone());
         let rows = to.first().copied().unwrap_or(0);
         if to.is_empty() || rows != layer.count as usize {
@@ -90,6 +91,7 @@ impl Builder<'_> {
 
     pub(super) fn build_transpose(&mut self, a: NodeId, axes: Option<&[i64]>) -> Result<NodeId, Fault> {
         let shape = self.graph.get(a)?.shape.clone();
+        shape::numbered(&shape)?;
         let axes = match axes {
             Some(axes) => shape::permutation(axes, shape.len())?,
             None => (0..shape.len()).rev().collect(),
@@ -142,7 +144,7 @@ impl Builder<'_> {
     ) -> Result<NodeId, Fault> {
         let mut to = shapes[0].clone();
         to[at] = shapes.iter().map(|s| s[at]).sum();
-        shape::elements(&to)?;
+        shape::numbered(&to)?;
         let arrays = self.levelled(arrays)?;
         let dtype = coerce::joined(op, &self.all_types(&arrays)?)?;
         let mut ids = Vec::with_capacity(arrays.len());
@@ -168,8 +170,8 @@ impl Builder<'_> {
         value: Operand<'_>,
     ) -> Result<NodeId, Fault> {
         let shape = self.graph.get(a)?.shape.clone();
-        let size = shape::elements(&shape)?;
-        let wanted = shape::elements(selection)?;
+        let size = shape::numbered(&shape)?;
+        let wanted = shape::numbered(selection)?;
         if positions.len() != wanted {
             return Err(Fault::Count { given: positions.len(), shape: selection.into(), wanted });
         }
@@ -179,7 +181,7 @@ impl Builder<'_> {
         let old = self.place(a, dtype, &shape)?;
         let new = self.place(value, dtype, selection)?;
         let mut index: Vec<u32> = (0..size as u32).collect();
-        shape::elements(&[size + wanted])?;
+        shape::numbered(&[size + wanted])?;
         for (i, &position) in positions.iter().enumerate() {
             index[position as usize] = (size + i) as u32; // the last one wins, as in numpy
         }

@@ -149,6 +149,7 @@ pub struct Builder<'g> {
     graph: &'g mut Graph,
     at: Source,
     column: Option<Arc<Column>>,
+    streamed: bool,
 }
 
 type Built = Result<NodeId, BuildError>;
@@ -162,7 +163,7 @@ impl Graph {
                 self.files.insert(source.file.clone());
             }
         }
-        Builder { graph: self, at: source, column: None }
+        Builder { graph: self, at: source, column: None, streamed: false }
     }
 }
 
@@ -173,12 +174,6 @@ impl<'g> Builder<'g> {
             self.graph.truncate(before);
             BuildError::new(fault, self.at.clone())
         })
-    }
-
-    /// Marks the next input as this column of a table.
-    #[must_use]
-    pub fn of_column(self, column: Option<Column>) -> Self {
-        Builder { column: column.map(Arc::new), ..self }
     }
 
     /// Builds the values of `a`, which have the meaning of the column of `like`.
@@ -242,7 +237,7 @@ impl<'g> Builder<'g> {
             (_, None) if self.graph.is_strict() => return Err(Fault::BoundRequired),
             (_, None) => None,
         };
-        let op = Op::Input { owner, column: self.column.take() };
+        let op = Op::Input { owner, column: self.column.take(), streamed: self.streamed };
         self.graph.append(Node { interval, room, ..Node::new(op, vec![], shape.to_vec(), dtype, &self.at) })
     }
 

@@ -7,7 +7,8 @@
 //!
 //! - A step that can be cut works on one piece at a time.
 //! - If the values between the steps are still too large, a value that only one step uses is never whole. Each piece
-//!   of that step makes its own piece of the value, unless its operands take more memory than the value.
+//!   of that step makes its own piece of the value, unless its operands take more memory than the value. An input that
+//!   is read in parts is never whole if all steps that use it can read it by pieces; each of them reads it by itself.
 //!
 //! The memory between the bound and the limit is for steps out of order (see [`gate`](crate::memory::gate)).
 //!
@@ -27,7 +28,7 @@ use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
-use crate::memory::split::Split;
+use crate::memory::split::{Split, near_of, span};
 use crate::work::order::{Counts, Places};
 
 /// The least number of elements of a piece, where a unit is one element.
@@ -39,6 +40,8 @@ const MOST_DEEP: usize = 16;
 /// The number of pieces under way at a time, where the limit has room for them: one is computed while another's
 /// messages travel.
 const WINDOW: usize = 2;
+/// Bytes of an element of an input that is read in parts, while a piece of it is read and encoded.
+const READ_BYTES: u64 = 48;
 /// Bytes that a step may take in addition for chunks that are under way while others' messages travel.
 const WIDE_BYTES: u64 = 128 << 20;
 
@@ -198,6 +201,7 @@ impl Schedule {
         let mut inner = BTreeSet::new();
         if within {
             inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
+            inner.extend(given.read_by_pieces(&inner));
         }
         let cut = given.work.nodes.iter().filter(|&id| !inner.contains(id) && Split::of(given.graph(), *id).is_some());
         let cut = cut.map(|&id| (id, Way::Pieces { units, window: 2 }));
@@ -247,17 +251,23 @@ impl Schedule {
 
     /// Returns whether a step exchanges messages, its own or those of the values that its pieces make.
     fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
-        let within =
-            || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
-        !self.is_within(id) && graph.node(id).op.talks() || within()
+        !self.is_within(id) && self.any_talks(graph, id)
+    }
+
+    /// Returns whether a node, or a value that is made within its pieces, exchanges messages.
+    fn any_talks(&self, graph: &Graph, id: NodeId) -> bool {
+        let node = graph.node(id);
+        node.op.talks() || node.inputs.iter().any(|&input| self.is_within(input) && self.any_talks(graph, input))
     }
 
     /// Returns what a step reads: its operands. An operand that is within the step's pieces is replaced by what it is
     /// made of.
     pub fn sources(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
         let mut sources = Vec::new();
-        for &input in &graph.node(id).inputs {
+        let inputs = &graph.node(id).inputs;
+        for (place, &input) in inputs.iter().enumerate() {
             match self.is_within(input) {
+                true if inputs[..place].contains(&input) => {} // made once
                 true => sources.extend(self.sources(graph, input)),
                 false => sources.push(input),
             }
@@ -292,7 +302,7 @@ impl Given<'_> {
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
         let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
-        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>();
+        let mut live = held_bytes + inputs.filter(|node| !node.is_streamed()).map(plain_bytes).sum::<u64>();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule =
             Schedule { held_bytes, base_bytes: live, live_bytes: live, peak_bytes: live, ..Schedule::default() };
@@ -306,6 +316,7 @@ impl Given<'_> {
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
             live += bytes(id) + unchecked(&id);
             let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
+            room += if graph.node(id).is_streamed() { plain_bytes(graph.node(id)) } else { 0 };
             if schedule.way(id).is_none() {
                 room = self.widen(&mut schedule, id, room);
             }
@@ -364,7 +375,9 @@ impl Given<'_> {
         if !must && !long && whole <= left {
             return whole;
         }
-        let rooms = sizes(split, each, rule.elements).map(|units| units.min(all)).map(|units| {
+        let row = self.row(schedule, id);
+        let whole_rows = |units: usize| if units > row { units - units % row } else { units };
+        let rooms = sizes(split, each, rule.elements).map(|units| whole_rows(units).min(all)).map(|units| {
             let window = WINDOW.min(all.div_ceil(units)) as u64;
             let room = self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units);
             (units, window, room)
@@ -382,6 +395,17 @@ impl Given<'_> {
         let window = window as usize;
         schedule.ways.insert(id, Way::Pieces { units, window });
         room
+    }
+
+    /// Returns the number of elements that the pieces of a step should have a multiple of, so that all of them read
+    /// alike what is within them.
+    fn row(&self, schedule: &Schedule, id: NodeId) -> usize {
+        let inputs = &self.graph().node(id).inputs;
+        let within = || inputs.iter().filter(|&&input| schedule.is_within(input));
+        let own = near_of(self.graph(), self.graph().node(id)).filter(|_| within().next().is_some());
+        let own = own.map_or(1, |(each, _)| each);
+        let rows = within().map(|&input| self.row(schedule, input));
+        rows.fold(own, |row, other| if other.is_multiple_of(row) { other } else { row })
     }
 
     /// Returns the largest number of elements that one unit works on.
@@ -407,11 +431,21 @@ impl Given<'_> {
             let source = graph.node(input);
             made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
             if schedule.is_within(input) {
-                making += self.room(schedule, input, &Sizes::elements(source, operand.len));
+                let moves = matches!(node.op, Op::Gather(_) | Op::Broadcast);
+                let len = near_of(graph, node).filter(|_| moves).map_or(operand.len, |near| span(near, load.result));
+                let load = match (&source.op, near_of(graph, source)) {
+                    (Op::MatMul { k, n, .. }, Some(near)) => {
+                        let rows = span(near, len) / k.max(&1);
+                        Split::Rows { m: rows, k: *k, n: *n }.load(graph, input, rows)
+                    }
+                    _ => Sizes::elements(source, len),
+                };
+                making += self.room(schedule, input, &load);
             }
         }
         let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);
-        making.max(made + own)
+        let read = if node.is_streamed() { READ_BYTES * load.result as u64 } else { 0 };
+        making.max(made + own + read)
     }
 
     /// Returns the values that are never whole. Each is used by one step, which can make it piece by piece. It takes at
@@ -427,6 +461,7 @@ impl Given<'_> {
             let node = graph.node(id);
             let held_for = |&input: &NodeId| match within.get(&input) {
                 Some(&held) => held,
+                None if self.is_read(input) => 0,
                 None if last.get(&input) != Some(&id) || self.held.contains(&input) || (self.keeps)(input) => 0,
                 None => value_bytes(self.backend, graph.node(input)),
             };
@@ -436,30 +471,112 @@ impl Given<'_> {
                 within.insert(id, held);
             }
         }
-        within.into_keys().collect()
+        let mut within: BTreeSet<NodeId> = within.into_keys().collect();
+        within.extend(self.read_by_pieces(&within));
+        within
     }
 
     /// Returns the nodes that one step alone uses, by ranges, with their distance from a step that runs in pieces.
     fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
         let mut can = BTreeMap::new();
+        let read = self.products_of_read();
         for &id in self.work.nodes.iter().rev() {
             let op = &graph.node(id).op;
-            let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
+            let moves =
+                matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_)) || read.contains(&id);
             let apart = (op.is_elementwise() || moves) && is_in_a(self.work, id);
-            let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
+            if self.is_read(id) {
+                continue;
+            }
+            let by = |user: &NodeId| graph.node(*user).inputs.iter().filter(|&&input| input == id).count();
+            let is_used_by_it = |user: &&NodeId| by(user) == uses.get(id) as usize;
+            let Some(user) = last.get(&id).filter(|user| apart && is_used_by_it(user)) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
-            let takes = self.work.domains.of(*user) == Domain::A
-                && match graph.node(*user).op {
-                    Op::Reshape => can.contains_key(user),
-                    _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
-                };
-            if takes && depth <= MOST_DEEP && !(self.keeps)(id) {
+            if self.takes_ranges(*user, place, &can) && depth <= MOST_DEEP && !(self.keeps)(id) {
                 can.insert(id, depth);
             }
         }
         can
+    }
+}
+
+impl Given<'_> {
+    /// Returns whether a value is read in parts: an input, or one in another shape.
+    fn is_read(&self, id: NodeId) -> bool {
+        let node = self.graph().node(id);
+        let is_read = match node.op {
+            Op::Reshape => self.work.nodes.binary_search(&id).is_ok() && self.is_read(node.inputs[0]),
+            _ => node.is_streamed(),
+        };
+        is_read && is_in_a(self.work, id)
+    }
+
+    /// Returns the products of matrices whose left factor is computed, element by element, from values that are read in
+    /// parts: models of a table's rows.
+    fn products_of_read(&self) -> BTreeSet<NodeId> {
+        let (graph, mut from, mut products) = (self.graph(), BTreeSet::new(), BTreeSet::new());
+        for &id in &self.work.nodes {
+            let node = graph.node(id);
+            let is_from = |place: usize| node.inputs.get(place).is_some_and(|input| from.contains(input));
+            match &node.op {
+                Op::MatMul { batch: 1, .. } if is_from(0) && !is_from(1) => {
+                    products.insert(id);
+                    from.insert(id);
+                }
+                Op::Gather(_) | Op::Broadcast | Op::Reshape if is_from(0) => {
+                    from.insert(id);
+                }
+                op if self.is_read(id) || op.is_elementwise() && (0..node.inputs.len()).any(is_from) => {
+                    from.insert(id);
+                }
+                _ => {}
+            }
+        }
+        products
+    }
+
+    /// Returns whether a step, or what is made within its pieces, reads an operand by ranges. `can`: the nodes that can
+    /// be made within pieces.
+    fn takes_ranges(&self, user: NodeId, place: usize, can: &BTreeMap<NodeId, usize>) -> bool {
+        let graph = self.graph();
+        self.work.domains.of(user) == Domain::A
+            && match graph.node(user).op {
+                Op::Reshape => can.contains_key(&user),
+                _ => Split::of(graph, user).is_some_and(|split| split.takes_ranges(place)),
+            }
+    }
+
+    /// Returns the values that are read in parts and that all users read by pieces, where the values `within` are made
+    /// within pieces.
+    fn read_by_pieces(&self, within: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+        let (graph, work) = (self.graph(), self.work);
+        let mut read: BTreeSet<NodeId> = work.nodes.iter().copied().filter(|&id| self.is_read(id)).collect();
+        work.reveals.iter().for_each(|reveal| {
+            read.remove(&reveal.node);
+        });
+        work.nodes.iter().for_each(|id| {
+            if (self.keeps)(*id) {
+                read.remove(id);
+            }
+        });
+        let can: BTreeMap<NodeId, usize> = within.iter().map(|&id| (id, 1)).collect();
+        // From the last user back: a value in another shape is within pieces only if its own users read it so.
+        for &user in work.nodes.iter().rev() {
+            let node = graph.node(user);
+            for (place, input) in node.inputs.iter().enumerate().filter(|(_, input)| self.is_read(**input)) {
+                let takes = match node.op {
+                    Op::Reshape => read.contains(&user) || can.contains_key(&user),
+                    Op::Gather(_) | Op::Broadcast => is_in_a(work, user) && near_of(graph, node).is_some(),
+                    _ => self.takes_ranges(user, place, &can),
+                };
+                if !takes {
+                    read.remove(input);
+                }
+            }
+        }
+        read
     }
 }
 

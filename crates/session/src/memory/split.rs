@@ -34,6 +34,8 @@ pub(crate) enum Split {
     Rows { m: usize, k: usize, n: usize },
     /// Columns of a product and of its right operand.
     Columns { m: usize, k: usize, n: usize },
+    /// Terms of the sums of a row times a matrix.
+    Terms { k: usize, n: usize },
     /// Products of a batch.
     Products { batch: usize, m: usize, k: usize, n: usize },
     /// Images of a convolution.
@@ -85,6 +87,7 @@ impl Split {
             Pieces::Gathered => Split::Gathered(node.dtype.bits() as usize),
             Pieces::Runs => Split::Runs,
             Pieces::Sums(axis) => Split::Sums(axis),
+            Pieces::Products { batch: 1, m: 1, k, n } if n <= k && graph.cut(id).is_none() => Split::Terms { k, n },
             Pieces::Products { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
             Pieces::Products { batch: 1, m, k, n } => Split::Rows { m, k, n },
             Pieces::Products { batch, m, k, n } => Split::Products { batch, m, k, n },
@@ -106,6 +109,7 @@ impl Split {
             Split::Sums(axis) => axis.outer * axis.len * axis.inner,
             Split::Rows { m, .. } => m,
             Split::Columns { n, .. } => n,
+            Split::Terms { k, .. } => k,
             Split::Products { batch, .. } => batch,
             Split::Images(conv) => conv.batch,
             Split::Rounds(axis) => axis.len,
@@ -121,6 +125,7 @@ impl Split {
             Split::Elements | Split::Positions | Split::Spread(_) | Split::Gathered(_) | Split::Sums(_) => 1,
             Split::Rows { k, n, .. } => k.max(n),
             Split::Columns { m, k, .. } => m.max(k),
+            Split::Terms { n, .. } => n,
             Split::Products { m, k, n, .. } => (m * k).max(k * n).max(m * n),
             Split::Images(conv) => one_image(conv).0.max(one_image(conv).1),
             Split::Rounds(axis) => axis.inner,
@@ -157,6 +162,7 @@ impl Split {
                 let right = OperandSize { len: k * units, copied: true };
                 Sizes { operands: vec![whole(m * k), right], result: m * units }
             }
+            Split::Terms { n, .. } => of(&[units, units * n], n),
             Split::Products { m, k, n, .. } => of(&[units * m * k, units * k * n], units * m * n),
             Split::Images(conv) => {
                 let (image, result) = one_image(conv);
@@ -177,7 +183,7 @@ impl Split {
     pub fn takes_ranges(self, place: usize) -> bool {
         match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
-            Split::Runs | Split::Products { .. } | Split::Blocks(_) => true,
+            Split::Runs | Split::Terms { .. } | Split::Products { .. } | Split::Blocks(_) => true,
             Split::Rows { .. } | Split::Images(_) => place == 0,
             Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
         }
@@ -215,6 +221,10 @@ impl Split {
                 let op = Op::MatMul { batch: 1, m, k, n: units.len() };
                 let put = Put::Lanes(Axis { outer: 1, len: m, inner: n }, units);
                 Piece { op, takes: vec![Take::Whole, right], put }
+            }
+            Split::Terms { n, .. } => {
+                let op = Op::MatMul { batch: 1, m: 1, k: units.len(), n };
+                Piece { op, takes: vec![times(1), times(n)], put: Put::Sums(Axis { outer: 1, len: 1, inner: n }, 0) }
             }
             Split::Products { m, k, n, .. } => {
                 let op = Op::MatMul { batch: units.len(), m, k, n };
@@ -263,6 +273,56 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
         other => other.clone(),
     };
     (op, vec![Take::Range(range); node.inputs.len()])
+}
+
+/// Returns the pattern of a node whose elements are made of elements of its first operand that lie near each other: the
+/// lengths of a row of its result, and of the row that this is made of. The node repeats each element, takes some
+/// columns of a table, or is a product of matrices. `None` for other nodes.
+pub(crate) fn near_of(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
+    match &node.op {
+        Op::Gather(Index::Steps { steps, .. }) => {
+            let [(_, row), inner @ ..] = &**steps else { return None };
+            let reach: i64 = inner.iter().map(|&(count, step)| (i64::from(count) - 1) * step).sum();
+            let is_near = *row > reach && inner.iter().all(|&(_, step)| step >= 0);
+            is_near.then(|| (inner.iter().map(|&(count, _)| count as usize).product(), *row as usize))
+        }
+        Op::Broadcast => {
+            let from = &graph.node(node.inputs[0]).shape;
+            let begins = from.len() - from.iter().rev().take_while(|&&size| size == 1).count();
+            let is_repeated = from.len() == node.shape.len() && from[..begins] == node.shape[..begins];
+            is_repeated.then(|| (node.shape[begins..].iter().product(), 1))
+        }
+        Op::MatMul { batch: 1, k, n, .. } => Some((*n, *k)),
+        _ => None,
+    }
+    .filter(|&(each, _)| each > 0)
+}
+
+/// Returns the largest number of elements of the first operand that `len` elements of a node with this pattern are made
+/// of.
+pub(crate) fn span((each, row): (usize, usize), len: usize) -> usize {
+    let aligned = usize::from(!len.is_multiple_of(each));
+    (len.div_ceil(each) + aligned).saturating_mul(row)
+}
+
+/// Returns the elements `range` of a node with a pattern ([`near_of`]): the operation, what it reads, and the part of
+/// its result that is wanted.
+pub(crate) fn near(graph: &Graph, node: &Node, range: Range<usize>) -> (Op, Vec<Take>, Range<usize>) {
+    if let Op::MatMul { k, n, .. } = node.op {
+        let rows = range.start / n..range.end.div_ceil(n);
+        let op = Op::MatMul { batch: 1, m: rows.len(), k, n };
+        let wanted = range.start - rows.start * n..range.end - rows.start * n;
+        return (op, vec![Take::Range(rows.start * k..rows.end * k), Take::Whole], wanted);
+    }
+    let wanted = 0..range.len();
+    let mut positions = match &node.op {
+        Op::Gather(index) => index.part(range),
+        _ => shape::broadcast_part(&graph.node(node.inputs[0]).shape, &node.shape, range),
+    };
+    let first = positions.iter().copied().min().unwrap_or(0);
+    let end = positions.iter().copied().max().map_or(first, |last| last + 1);
+    positions.iter_mut().for_each(|position| *position -= first);
+    (Op::Gather(list(positions)), vec![Take::Range(first as usize..end as usize)], wanted)
 }
 
 /// Returns the number of elements of one image, and of its result.

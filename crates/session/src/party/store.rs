@@ -379,6 +379,8 @@ impl<S: Computes> Store<S> {
 /// Returns what is kept while the arrays `alive` live: their values, and what those that are not `done` need. That
 /// includes what a proof of their ranges would be about, and existing proofs.
 fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: &dyn Fn(NodeId) -> bool) -> Kept {
+    // What is read in parts is read again.
+    let done = &|id: NodeId| !graph.node(id).is_streamed() && done(id);
     let about: Vec<NodeId> = alive.iter().flat_map(|&id| graph.rests_on(id)).copied().collect();
     let proofs = about.iter().filter_map(|&id| graph.proof_of(id)).filter(|&proof| done(proof));
     let alive: BTreeSet<NodeId> = alive.iter().copied().chain(proofs).chain(about.iter().copied()).collect();

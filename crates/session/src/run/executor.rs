@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -23,7 +24,7 @@ use crate::run::conversions::Conversions;
 use crate::run::pacing::{AHEAD_BYTES, Row};
 use crate::run::shapes::shape_of;
 use crate::run::values::Values;
-use crate::work::data::{OwnInput, Plain, constant, phantom};
+use crate::work::data::{OwnInput, Plain, constant, phantom, read_part};
 use crate::work::effort::{Clock, Taken};
 use crate::work::order::Order;
 use crate::work::value::{KINDS, Known, Value};
@@ -252,26 +253,64 @@ impl<'a, S: Computes> Executor<'a, S> {
     }
 
     async fn input(&self, ctx: &Ctx, id: NodeId, owner: usize) -> Result<Value<S>> {
+        let whole = 0..self.work.graph.node(id).elements();
+        let given = self.inputs.get(&id).filter(|_| owner == ctx.me());
+        let read = given.map(|own| self.part_of(ctx, id, own, whole.clone())).transpose()?.flatten();
+        self.input_part(ctx, id, (owner, whole), read.as_ref().or(given.map(|own| &**own))).await
+    }
+
+    /// Inputs a range of the elements of a node that is read in parts.
+    pub(crate) async fn read_input(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        owner: usize,
+        range: Range<usize>,
+    ) -> Result<Value<S>> {
+        let given = self.inputs.get(&id).filter(|_| owner == ctx.me());
+        let read = given.map(|own| self.part_of(ctx, id, own, range.clone())).transpose()?.flatten();
+        self.input_part(ctx, id, (owner, range), read.as_ref()).await
+    }
+
+    /// Reads a range of an own input that is read in parts; `None` for one that is held.
+    fn part_of(&self, ctx: &Ctx, id: NodeId, own: &OwnInput, range: Range<usize>) -> Result<Option<OwnInput>> {
+        match own {
+            OwnInput::Read(rows) if !ctx.is_dry() && !ctx.is_alone() => {
+                let read = read_part(self.work.graph, id, &**rows, range);
+                read.map(Some).map_err(|what| Misuse::Source { what: what.into() }.into())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Inputs a range of the elements of a node, of which the owner has the values.
+    async fn input_part(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        (owner, range): (usize, Range<usize>),
+        given: Option<&OwnInput>,
+    ) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
-        let mine = match (owner == ctx.me(), self.inputs.get(&id)) {
-            (true, None) if !ctx.is_dry() && !ctx.is_alone() => {
+        let mine = match (owner == ctx.me(), given) {
+            (true, Some(OwnInput::Held(plain))) => Some(plain),
+            (true, _) if !ctx.is_dry() && !ctx.is_alone() => {
                 return Err(Error::Bug { what: "the values of an own input are missing" });
             }
-            (true, plain) => plain,
-            (false, _) => None,
+            _ => None,
         };
-        let len = node.elements();
+        let len = range.len();
         let domain = native(self.work.domains.of(id), node.dtype);
         if domain == Domain::Y || domain == Domain::B && node.dtype != Dtype::Bit {
-            return self.input_in_bits(ctx, owner, (node, domain), mine.map(|plain| &plain.0)).await;
+            return self.input_in_bits(ctx, owner, (node, domain), mine).await;
         }
         match phantom(node.dtype, len) {
             Plain::Bits(_) => {
-                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &plain.0 { Some(bits) } else { None });
+                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = plain { Some(bits) } else { None });
                 Ok(Value::Bits(self.s.input_bits(ctx, owner, (1, len), bits).await?))
             }
             Plain::Vector(shape) => {
-                let vector = mine.and_then(|plain| if let Plain::Vector(v) = &plain.0 { Some(v) } else { None });
+                let vector = mine.and_then(|plain| if let Plain::Vector(v) = plain { Some(v) } else { None });
                 Ok(Value::Arith(self.s.input(ctx, owner, (shape.ring(), len), vector).await?))
             }
         }

@@ -49,7 +49,7 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
     let values = |node: NodeId| Data::Ints(vec![i64::from(node.0); LEN]);
     let inputs: BTreeMap<NodeId, Arc<OwnInput>> = nodes
         .iter()
-        .map(|&node| (node, Arc::new(OwnInput(encode_input(&graph, node, &values(node)).unwrap().plain))))
+        .map(|&node| (node, Arc::new(OwnInput::Held(encode_input(&graph, node, &values(node)).unwrap().plain))))
         .collect();
     testing::parties(PARTIES, |mut party| {
         party.insecure_limit(LIMIT);
@@ -117,7 +117,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
         let nodes = graph.needed(&[less], &|_| false);
         let work = Work { graph: &graph, nodes, reveals, domains: Default::default() };
         let values = Data::Ints((0..200_000).collect());
-        let inputs = BTreeMap::from([(x, Arc::new(OwnInput(encode_input(&graph, x, &values).unwrap().plain)))]);
+        let inputs = BTreeMap::from([(x, Arc::new(OwnInput::Held(encode_input(&graph, x, &values).unwrap().plain)))]);
         let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
         let given =
             Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };

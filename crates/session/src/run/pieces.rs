@@ -15,7 +15,7 @@ use quorate_graph::{NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::memory::split;
-use crate::memory::split::{Piece, Put, Split, Take};
+use crate::memory::split::{Piece, Put, Split, Take, near_of};
 use crate::run::executor::Executor;
 use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, constant, phantom};
@@ -47,7 +47,10 @@ impl<S: Computes> Executor<'_, S> {
         let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
         let chunks = Chunks { len: split.units(node), chunk: units, window };
         let work = async |ctx: Ctx, units: Range<usize>| {
-            let Piece { op, takes, put } = split.piece(graph, id, units, ctx.is_dry());
+            let Piece { mut op, mut takes, put } = split.piece(graph, id, units.clone(), ctx.is_dry());
+            if split == Split::Positions && self.reads_near(id, sources) {
+                (op, takes, _) = split::near(graph, node, units);
+            }
             Ok((self.piece(&ctx, id, &op, &takes, sources).await?, put))
         };
         let mut written = Ok(());
@@ -56,7 +59,7 @@ impl<S: Computes> Executor<'_, S> {
                 written = self.put(&mut whole, &part, &put);
             }
         };
-        match self.is_alike(id, sources) {
+        match self.is_alike(id, sources, units) {
             true => ctx.stream_alike(chunks, work, write).await?,
             false => ctx.stream(chunks, work, write).await?,
         }
@@ -64,20 +67,34 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
-    fn is_alike(&self, id: NodeId, sources: &Sources<S>) -> bool {
+    fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
         let node = self.work.graph.node(id);
         let is_own = match &node.op {
             Op::FloorDiv(divisors) | Op::Remainder(divisors) => divisors.len() > 1,
             Op::Scale(scale) => scale.reals().len() > 1,
             _ => false,
         };
-        !is_own && node.inputs.iter().all(|input| sources.contains_key(input) || self.is_alike(*input, sources))
+        // Pieces of whole rows read alike what is near them.
+        let has_parts = |(each, _): (usize, usize)| !units.is_multiple_of(each);
+        let is_uneven = self.reads_near(id, sources) && near_of(self.work.graph, node).is_some_and(has_parts);
+        let is_near = |input: &NodeId| sources.contains_key(input) || self.is_alike(*input, sources, units);
+        !is_own && !is_uneven && node.inputs.iter().all(is_near)
+    }
+
+    /// Returns whether a node moves or multiplies rows of a value that is made within its pieces.
+    fn reads_near(&self, id: NodeId, sources: &Sources<S>) -> bool {
+        let node = self.work.graph.node(id);
+        let is_near = matches!(node.op, Op::Gather(_) | Op::Broadcast | Op::MatMul { batch: 1, .. });
+        is_near && !sources.contains_key(&node.inputs[0])
     }
 
     /// Computes one piece of node `id`, after making its part of the values within it, side by side.
     async fn piece(&self, ctx: &Ctx, id: NodeId, op: &Op, takes: &[Take], sources: &Sources<S>) -> Result<Value<S>> {
         let inputs = &self.work.graph.node(id).inputs;
-        let within: Vec<usize> = (0..inputs.len()).filter(|&i| !sources.contains_key(&inputs[i])).collect();
+        // An operand that occurs twice, as in a square, is made once.
+        let first = |i: usize| (0..i).find(|&j| inputs[j] == inputs[i] && takes[j] == takes[i]).unwrap_or(i);
+        let is_within = |i: &usize| !sources.contains_key(&inputs[*i]) && first(*i) == *i;
+        let within: Vec<usize> = (0..inputs.len()).filter(is_within).collect();
         let step = |i: usize| self.step_of(inputs[within[i]]);
         let make = async |ctx: Ctx, i: usize| match &takes[within[i]] {
             Take::Range(range) => self.make(ctx, inputs[within[i]], range.clone(), sources).await,
@@ -87,13 +104,13 @@ impl<S: Computes> Executor<'_, S> {
             true => Vec::new(),
             false => ctx.join_steps(within.len(), step, make).await?,
         };
-        let mut made = made.into_iter();
         let compute = async {
-            let operand = |(input, take): (&NodeId, &Take)| match sources.get(input) {
-                Some(source) => self.taken(source, take),
-                None => made.next().ok_or(KINDS),
+            let operand = |i: usize| match sources.get(&inputs[i]) {
+                Some(source) => self.taken(source, &takes[i]),
+                None => within.iter().position(|&j| j == first(i)).map(|at| made[at].clone()).ok_or(KINDS),
             };
-            let operands = inputs.iter().zip(takes).map(operand).collect::<Result<Vec<_>>>()?;
+            let operands = (0..inputs.len()).map(operand).collect::<Result<Vec<_>>>()?;
+            drop(made); // so that the operands have no other user
             match op {
                 Op::Reshape => operands.first().map(|operand| (**operand).clone()).ok_or(KINDS),
                 _ => Box::pin(self.operation(ctx, id, op, &operands)).await,
@@ -107,13 +124,26 @@ impl<S: Computes> Executor<'_, S> {
         Box::pin(async move {
             let graph = self.work.graph;
             let node = graph.node(id);
-            let len = range.len();
-            let (op, takes) = split::part(graph, node, range, ctx.is_dry());
-            Ok(Arc::new(match &op {
+            let (len, elements) = (range.len(), range.clone());
+            let is_product = matches!(node.op, Op::MatMul { .. });
+            let (op, takes, wanted) = match self.reads_near(id, sources) || is_product {
+                true => split::near(graph, node, range),
+                false => {
+                    let (op, takes) = split::part(graph, node, range, ctx.is_dry());
+                    (op, takes, 0..len)
+                }
+            };
+            let value = Arc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
+                Op::Input { owner, .. } => {
+                    let read = self.read_input(&ctx, id, *owner, elements);
+                    self.clock.time(&ctx, id.0, read).await?
+                }
                 _ => self.piece(&ctx, id, &op, &takes, sources).await.map_err(|error| self.at_step(id, error))?,
-            }))
+            });
+            let is_all = !is_product || wanted.start == 0 && value_len(&op) == wanted.len();
+            if is_all { Ok(value) } else { self.taken(&value, &Take::Range(wanted)) }
         })
     }
 
@@ -166,6 +196,14 @@ impl<S: Computes> Executor<'_, S> {
             _ => return Err(KINDS),
         }
         Ok(())
+    }
+}
+
+/// Returns the number of elements of a product of matrices.
+fn value_len(op: &Op) -> usize {
+    match op {
+        Op::MatMul { batch, m, n, .. } => batch * m * n,
+        _ => 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Programs for tests, and their runs on any family.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use quorate_engine::{Believed, Costs, Ctx, Demand, Phase, Result, dry, testing};
@@ -10,7 +11,7 @@ use quorate_planner::{Domains, Reveal, Work};
 
 use crate::memory::schedule::Schedule;
 use crate::run::executor::{Around, Executor};
-use crate::work::data::{OwnInput, Plain, constant};
+use crate::work::data::{Data, OwnInput, Plain, Rows, constant};
 use crate::work::effort::Taken;
 use crate::work::value::Known;
 
@@ -26,19 +27,38 @@ pub(super) struct Program {
     pub domains: Domains,
 }
 
+/// Integers that are read in parts.
+struct Listed(Vec<i128>);
+
+impl Rows for Listed {
+    fn read(&self, range: Range<usize>) -> std::result::Result<Data, String> {
+        let part = self.0.get(range).ok_or("no such elements")?;
+        Ok(Data::Ints(part.iter().map(|&unit| unit as i64).collect()))
+    }
+}
+
 impl Program {
     pub fn at(&mut self) -> Builder<'_> {
         self.graph.at(Source::new("program.rs", 1))
     }
 
     pub fn input(&mut self, shape: &[usize], dtype: Dtype, bound: i128) -> NodeId {
+        self.input_as((shape, false), dtype, bound)
+    }
+
+    /// Adds an input of integers that is read in parts.
+    pub fn read(&mut self, shape: &[usize], dtype: Dtype, bound: i128) -> NodeId {
+        self.input_as((shape, true), dtype, bound)
+    }
+
+    fn input_as(&mut self, (shape, streamed): (&[usize], bool), dtype: Dtype, bound: i128) -> NodeId {
         let count: usize = shape.iter().product();
         let bound_units = match dtype.is_fixed() {
             true => Bound::Real(bound as f64 / 256.0),
             false => Bound::Int(bound),
         };
         let stated = (dtype != Dtype::Bit).then_some(bound_units);
-        let id = self.at().input(0, 3, shape, dtype, stated).unwrap();
+        let id = self.at().streamed(streamed).input(0, 3, shape, dtype, stated).unwrap();
         let low = if dtype == Dtype::Bit || dtype.is_unsigned() { 0 } else { -bound };
         let seed = 7919 * (self.inputs.len() as i128 + 1);
         let units = (0..count as i128).map(|i| low + (i * i * 31 + i * seed + 5) % (bound - low + 1)).collect();
@@ -64,8 +84,11 @@ impl Program {
             .inputs
             .iter()
             .map(|(&id, units)| {
-                let plain = constant(self.graph.node(id).dtype, units, units.len());
-                (id, Arc::new(OwnInput(plain)))
+                let own = match self.graph.node(id).is_streamed() {
+                    true => OwnInput::Read(Arc::new(Listed(units.clone()))),
+                    false => OwnInput::Held(constant(self.graph.node(id).dtype, units, units.len())),
+                };
+                (id, Arc::new(own))
             })
             .collect();
         let all = testing::parties(parties, |mut party| {

@@ -217,7 +217,7 @@ fn run_program(
     reveals: &[Reveal],
     lies_before: Option<usize>,
 ) -> Vec<Ended> {
-    let plain = |i: usize| Arc::new(OwnInput(constant(Dtype::INT64, values[i], values[i].len())));
+    let plain = |i: usize| Arc::new(OwnInput::Held(constant(Dtype::INT64, values[i], values[i].len())));
     let inputs: [BTreeMap<NodeId, Arc<OwnInput>>; 2] = [0, 1].map(|i| [(inputs[i], plain(i))].into());
     testing::parties(3, |mut party| {
         let me = party.me();

@@ -105,7 +105,7 @@ fn given(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> [No
     }
     let units: Vec<i64> = numbers.iter().map(|&number| number << how.dtype().frac()).collect();
     let seat = session.seats.iter_mut().find(|seat| seat.party == 1).unwrap();
-    seat.inputs.insert(x, Arc::new(OwnInput(Plain::Vector(Vector::from_i64s(Ring::of(64), &units)))));
+    seat.inputs.insert(x, Arc::new(OwnInput::Held(Plain::Vector(Vector::from_i64s(Ring::of(64), &units)))));
     [other, x]
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use quorate_engine::{Error, Misuse};
 use quorate_graph::{Dtype, Graph, NodeId};
 
 use super::Session;
@@ -12,7 +13,7 @@ use super::access::{Access, TICK};
 use super::range_checks::{Checked, Look};
 use super::request::How;
 use crate::error::SessionError;
-use crate::work::data::{Data, OwnInput, Plain};
+use crate::work::data::{Data, OwnInput, Plain, read_part};
 
 /// Checks that every value on which the reveals depend fits its dtype, in a local session with this check enabled. It
 /// does not run the reveals. Other threads may use the session meanwhile, and other requests may be under way.
@@ -55,7 +56,16 @@ fn values(
     let run: Vec<NodeId> = ids.iter().filter(|id| !owned.contains_key(id)).copied().collect();
     let mut seen = if run.is_empty() { vec![] } else { peek(access, &run)? }.into_iter();
     let of = |id: &NodeId| match owned.get(id) {
-        Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
+        Some(own) => match &**own {
+            OwnInput::Held(plain) => Ok(units(graph.node(*id).dtype, plain)),
+            OwnInput::Read(rows) => {
+                let read = read_part(graph, *id, &**rows, 0..graph.node(*id).elements());
+                match &read.map_err(|what| Error::from(Misuse::Source { what: what.into() }))? {
+                    OwnInput::Held(plain) => Ok(units(graph.node(*id).dtype, plain)),
+                    OwnInput::Read(_) => Err(Error::Bug { what: "an input that was read is not there" }.into()),
+                }
+            }
+        },
         None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
     };
     ids.iter().map(of).collect()

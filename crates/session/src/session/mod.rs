@@ -22,11 +22,12 @@ mod start;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use quorate_gadgets::{Choices, Family};
-use quorate_graph::{BuildError, Builder, Graph, Hash, Network, NodeId, Source};
+use quorate_graph::{BuildError, Builder, Graph, Hash, Interval, Network, NodeId, Source};
 use quorate_ring::memory::guarded;
 
 pub use access::Access;
@@ -48,7 +49,7 @@ use crate::party::stats::Stats;
 use crate::party::tracks;
 use crate::plan::Setting;
 use crate::session::range_checks::Look;
-use crate::work::data::{Data, Encoded, OwnInput, encode_input};
+use crate::work::data::{Data, Encoded, OwnInput, Rows, encode_input, encode_part};
 use quorate_protocols::{Protocol, Visit};
 
 struct Seat {
@@ -243,7 +244,7 @@ impl Session {
         let encoded = guarded(|| encode_input(&self.program.graph, id, data)).map_err(SessionError::from);
         match encoded.and_then(|encoded| Ok(encoded?)) {
             Ok(Encoded { plain, range, lost }) => {
-                let own = Arc::new(OwnInput(plain));
+                let own = Arc::new(OwnInput::Held(plain));
                 if let Some(look) = &mut self.look {
                     look.give(id, &own, range);
                 }
@@ -252,11 +253,41 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                self.program.arrays().take_back(id);
-                self.program.graph().take_back(id);
+                self.take_back(id);
                 Err(error)
             }
         }
+    }
+
+    /// Removes an input that was built last, because its values are refused.
+    pub fn take_back(&mut self, id: NodeId) {
+        self.program.arrays().take_back(id);
+        self.program.graph().take_back(id);
+    }
+
+    /// Checks a range of the values of an input that is read in parts, before [`Session::provide_rows`]; returns the
+    /// range in which they lie, in units.
+    ///
+    /// # Errors
+    /// Those of [`encode_input`](crate::work::data).
+    pub fn check_rows(&mut self, id: NodeId, part: Range<usize>, data: &Data) -> Result<Interval, SessionError> {
+        let encoded = guarded(|| encode_part(&self.program.graph, id, part, data))??;
+        if self.lost.is_empty() {
+            self.lost.extend(encoded.lost);
+        }
+        drop(OwnInput::Held(encoded.plain));
+        Ok(encoded.range)
+    }
+
+    /// Provides the place from which the values of an input are read in parts; they were checked, and lie in `range`.
+    /// At parties other than its owner this does nothing.
+    pub fn provide_rows(&mut self, id: NodeId, owner: usize, rows: Arc<dyn Rows>, range: Interval) {
+        let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return };
+        let own = Arc::new(OwnInput::Read(rows));
+        if let Some(look) = &mut self.look {
+            look.give(id, &own, range);
+        }
+        seat.inputs.insert(id, own);
     }
 
     /// Releases an array of the user's; its value is dropped once all parties have released it.

@@ -64,7 +64,10 @@ impl Look {
         let Some((checked, nodes)) = checked.found else { return };
         let given = Arc::make_mut(&mut self.given);
         nodes.iter().for_each(|id| {
-            given.remove(id);
+            // What is read in parts is never held by the parties.
+            if !given.get(id).and_then(|(own, _)| own.upgrade()).is_some_and(|own| matches!(&*own, OwnInput::Read(_))) {
+                given.remove(id);
+            }
         });
         Arc::make_mut(&mut self.checker).note(checked, |id| self.held.contains(&id));
     }

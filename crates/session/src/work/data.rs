@@ -1,6 +1,9 @@
 //! Values outside the protocol: in the user's units, and as ring elements.
 
-use quorate_graph::{BuildError, Dtype, Graph, Interval, MAX_BITS, NodeId};
+use std::ops::Range;
+use std::sync::Arc;
+
+use quorate_graph::{BuildError, Dtype, Fault, Graph, Interval, MAX_BITS, NodeId};
 use quorate_ring::{Bits, Ring, Vector, memory};
 
 /// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
@@ -58,16 +61,67 @@ pub enum Plain {
     Bits(Bits),
 }
 
-/// A party's own input, wiped when it is no longer needed.
-pub(crate) struct OwnInput(pub Plain);
+/// A party's own input.
+pub(crate) enum OwnInput {
+    /// All of its values, wiped when they are no longer needed.
+    Held(Plain),
+    /// The place that its values are read from, when steps need them.
+    Read(Arc<dyn Rows>),
+}
 
 impl Drop for OwnInput {
     fn drop(&mut self) {
-        match &mut self.0 {
-            Plain::Vector(vector) => vector.wipe(),
-            Plain::Bits(bits) => bits.wipe(),
+        match self {
+            OwnInput::Held(Plain::Vector(vector)) => vector.wipe(),
+            OwnInput::Held(Plain::Bits(bits)) => bits.wipe(),
+            OwnInput::Read(_) => {}
         }
     }
+}
+
+/// Values that are read in parts, from a file for instance. Every read of a range returns the same values, or fails.
+pub trait Rows: Send + Sync {
+    /// Returns the values of a range of elements, in the user's units.
+    ///
+    /// # Errors
+    /// What is wrong with the place that they are read from, and what to do.
+    fn read(&self, range: Range<usize>) -> Result<Data, String>;
+}
+
+/// The number of elements that are read and encoded at a time.
+const READ_ELEMENTS: usize = 1 << 16;
+
+/// Reads and encodes a range of the elements of the input node `id`, which is read in parts.
+///
+/// # Errors
+/// What is wrong with the values or their place.
+pub(crate) fn read_part(graph: &Graph, id: NodeId, rows: &dyn Rows, range: Range<usize>) -> Result<OwnInput, String> {
+    let node = graph.node(id);
+    let read = |part: Range<usize>| {
+        let data = rows.read(part.clone())?;
+        let encoded = encode_part(graph, id, part, &data).map_err(|error| error.to_string())?;
+        Ok::<_, String>(OwnInput::Held(encoded.plain))
+    };
+    if range.len() <= READ_ELEMENTS {
+        return read(range);
+    }
+    let mut whole = OwnInput::Held(match phantom(node.dtype, range.len()) {
+        Plain::Vector(shape) => Plain::Vector(Vector::zeros(shape.ring(), shape.len())),
+        Plain::Bits(shape) => Plain::Bits(Bits::zeros(1, shape.lanes())),
+    });
+    for start in range.clone().step_by(READ_ELEMENTS) {
+        let part = read(start..range.end.min(start + READ_ELEMENTS))?;
+        match (&mut whole, &part) {
+            (OwnInput::Held(Plain::Vector(whole)), OwnInput::Held(Plain::Vector(part))) => {
+                whole.write_at(start - range.start, part);
+            }
+            (OwnInput::Held(Plain::Bits(whole)), OwnInput::Held(Plain::Bits(part))) => {
+                whole.write_lanes_at(start - range.start, part);
+            }
+            _ => return Err("an input of bits and of numbers".into()),
+        }
+    }
+    Ok(whole)
 }
 
 /// Returns the ring of a dtype's elements.
@@ -102,13 +156,22 @@ const LOST_AMONG: usize = 16;
 /// # Errors
 /// The node's [`BuildError`] with the user's line: wrong number of values, wrong type, out of range, NaN or infinite.
 pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, BuildError> {
+    encode_part(graph, id, 0..graph.node(id).elements(), data)
+}
+
+/// Checks and encodes a range of the owner's values, as [`encode_input`] does with all of them.
+pub(crate) fn encode_part(graph: &Graph, id: NodeId, part: Range<usize>, data: &Data) -> Result<Encoded, BuildError> {
     let node = graph.node(id);
-    let at = |fault| BuildError::new(fault, node.source.clone());
+    let at = |fault: Fault| BuildError::new(fault.from_element(part.start), node.source.clone());
     let ring = ring_of(node.dtype);
+    if data.len() != part.len() {
+        let shape = node.shape.as_slice().into();
+        return Err(at(Fault::Count { given: data.len(), shape, wanted: part.len() }));
+    }
     if let (Data::Ints(values), Dtype::Int { .. } | Dtype::Uint { .. }) = (data, node.dtype) {
         let (lo, hi) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
         let range = node.range();
-        if values.len() == node.elements() && range.contains(lo.into()) && range.contains(hi.into()) {
+        if range.contains(lo.into()) && range.contains(hi.into()) {
             let plain = Plain::Vector(Vector::from_i64s(ring, values));
             return Ok(Encoded { plain, range: Interval::new(lo.into(), hi.into()), lost: None });
         }
@@ -122,11 +185,12 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
         Data::Bools(values) => memory::collected(values.iter().map(|&v| i128::from(v) << node.dtype.frac())),
         Data::Reals(values) => dtype.encode_reals(values).map_err(at)?,
     };
-    let checked = graph.check_input(id, &units).map_err(at);
+    let checked = graph.check_part(id, &units).map_err(at);
     let lost = match data {
         Data::Reals(values) if checked.is_ok() => {
             let width = if node.shape.len() > 1 { *node.shape.last().unwrap_or(&1) } else { 1 };
-            node.dtype.lost_in_columns(width, LOST_AMONG, values, &units)
+            let has_whole_rows = values.len().is_multiple_of(width.max(1));
+            has_whole_rows.then(|| node.dtype.lost_in_columns(width, LOST_AMONG, values, &units)).flatten()
         }
         _ => None,
     };

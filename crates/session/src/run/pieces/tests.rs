@@ -81,6 +81,12 @@ fn everything() -> Program {
     let (images, filters) = (p.input(&[5, 2, 3, 3], INT, 50), p.input(&[2, 1, 2, 2], INT, 50));
     let lies = Lies { stride: [1, 2], dilation: [1, 1], before: [1, 0], after: [0, 1], groups: 2 };
     p.reveal(|mut at| at.conv(images, filters, lies));
+    // A row times a column or a matrix, in its terms; not if it is truncated.
+    p.reveal(|mut at| at.matmul(small, small));
+    let three = p.input(&[6, 3], INT, 40);
+    p.reveal(|mut at| at.matmul(small, three));
+    let (row, column) = (p.input(&[30], FIXED, 1500), p.input(&[30], FIXED, 1500));
+    p.reveal(|mut at| at.matmul(row, column));
     for axis in [None, Some(0), Some(1), Some(2)] {
         p.reveal(|mut at| at.sum(many, axis, false));
         p.reveal(|mut at| at.max(many, axis, false));
@@ -128,6 +134,43 @@ fn chains() -> Program {
     }
     p.reveal(|mut at| at.binary(B::Mul, deep, x));
     p.within = 89;
+    p
+}
+
+/// Returns steps that read inputs by pieces: ranges of them, rows around a range, or the same range twice.
+fn reads() -> Program {
+    let mut p = Program::default();
+    let (x, y) = (p.read(&[5, 6], INT, 300), p.read(&[5, 6], INT, 300));
+    let column = p.read(&[30], INT, 3);
+    let bits = p.read(&[30], Dtype::Bit, 1);
+    p.reveal(|mut at| at.sum(x, None, false));
+    p.reveal(|mut at| at.binary(B::Lt, x, y));
+    let square = p.at().binary(B::Mul, x, x).unwrap();
+    p.reveal(|mut at| at.sum(square, Some(0), false));
+    let above = p.at().binary(B::Add, y, Operand::int(&1)).unwrap();
+    let square = p.at().binary(B::Mul, above, above).unwrap();
+    p.reveal(|mut at| at.sum(square, None, false));
+    p.reveal(|mut at| at.unary(UnaryOp::Not, bits));
+    for (start, levels, shape) in [(3, vec![(5, 6)], vec![5]), (2, vec![(5, 6), (2, 2)], vec![5, 2])] {
+        let some = p.at().strided(x, start, &levels, &shape).unwrap();
+        let less = p.at().binary(B::Lt, some, Operand::int(&7)).unwrap();
+        p.reveal(|mut at| at.sum(less, None, false));
+    }
+    let one_each = p.at().reshape(column, &[30, 1]).unwrap();
+    let places: Vec<i128> = (-3..4).collect();
+    let hot = p.at().binary(B::Eq, one_each, Operand::Ints { shape: &[7], values: &places }).unwrap();
+    p.reveal(|mut at| at.sum(hot, Some(0), false));
+    let weights: Vec<i128> = (0..12).map(|i| i * i % 7 - 3).collect();
+    for shape in [&[6][..], &[6, 2]] {
+        let weights = Operand::Ints { shape, values: &weights[..shape.iter().product()] };
+        let scores = p.at().matmul(x, weights).unwrap();
+        let above = p.at().binary(B::Lt, Operand::int(&7), scores).unwrap();
+        p.reveal(|mut at| at.sum(above, Some(0), false));
+    }
+    p.reveal(|mut at| at.matmul(column, column));
+    let row = p.at().reshape(column, &[1, 30]).unwrap();
+    let rows = p.at().reshape(x, &[30, 1]).unwrap();
+    p.reveal(|mut at| at.matmul(row, rows));
     p
 }
 
@@ -188,6 +231,35 @@ fn chains_within_pieces_equal_those_in_the_clear() {
     check_exact::<Clear>(&chains(), 1, &[1, 3, 5, 7, 8]);
     check_exact::<Rss>(&chains(), 3, &[1, 5, 8]);
     check_exact::<Rss>(&chains(), 5, &[7]);
+}
+
+#[test]
+fn inputs_that_are_read_by_pieces_equal_those_in_the_clear() {
+    let mut program = reads();
+    program.within = 27;
+    check_exact::<Clear>(&program, 1, &[1, 3, 5, 7, 8, 512]);
+    check_exact::<Rss>(&program, 3, &[1, 4, 7]);
+    check_exact::<Rss>(&program, 5, &[5]);
+    for units in [2, 5, 7] {
+        for (protocol, parties) in [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Pika, 3)] {
+            protocol.visit(Counted { program: &program, parties, units });
+        }
+    }
+}
+
+/// An input that some user reads as a whole is whole for all.
+#[test]
+fn inputs_are_whole_where_a_user_reads_them_so() {
+    let mut p = Program::default();
+    let (x, y) = (p.read(&[30], INT, 300), p.read(&[30], INT, 300));
+    p.reveal(|mut at| at.sum(x, None, false));
+    p.reveal(|mut at| at.sum(y, None, false));
+    p.reveal(|mut at| at.max(x, None, false));
+    p.within = 1;
+    check_exact::<Clear>(&p, 1, &[4]);
+    p.reveal(|mut at| at.cumsum(y, Some(0)));
+    p.within = 0;
+    check_exact::<Clear>(&p, 1, &[4]);
 }
 
 #[test]
