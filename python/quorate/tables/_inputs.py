@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import dtypes
-from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, natural_dtype
 from quorate.array import SecretArray
@@ -108,8 +107,6 @@ def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
 class Files:
     """The methods of `Session` that read files."""
 
-    _nothing_is_sent = False
-
     def input_file(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -156,13 +153,14 @@ class Files:
         session = cast("Session", self)
         number = session._owner(owner)
         here = session.me == number
-        form = _form(settings.forms, number, columns)
-        known = self._nothing_is_sent and form is not None  # then the values are not needed
-        given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
+        form = _form(session._settings.forms, number, columns)
+        known = session._nothing_is_sent and form is not None  # then the values are not needed
+        owned = number if session.is_local else MINE
+        given = session._settings.inputs.get(owned, None if known else path) if here else None
         values: Any = None
         if given is not None:
             values = read(given, columns)
-        elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
+        elif here and not (session._nothing_is_sent and (shape is not None or form is not None)):
             raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.is_local, number)}"))
         if shape is None:
             told = _told(session, _form_of(values, dtype) if values is not None else form if here else None, number)
