@@ -13,8 +13,8 @@ use quorate_engine::Error;
 use quorate_session::{Bell, Receipt, Request as Submitted, Revealed, Session as Inner, SessionError};
 
 use crate::errors::{cancelled, raise};
-use crate::operands::to_bytes;
-use crate::session::{Packed, TICK};
+use crate::operands::{Packed, to_bytes};
+use crate::turns::TICK;
 
 /// The time that the herald may take to end, after its session was closed.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -226,6 +226,15 @@ impl Request {
         drop(state);
         self.0.bell.ring(self.0.number);
         true
+    }
+
+    /// Interrupts the request like `cancel`, for a program that does not ask for its end.
+    fn give_up(&self) {
+        self.cancel();
+        if !self.0.is_forked() {
+            let receipt = lock(&self.0.state).receipt.take();
+            drop(receipt);
+        }
     }
 
     /// Calls a function of Python's at the end, in the herald's thread. Returns whether the end has not come yet; if it

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use quorate_graph::{Graph, HashError, Network, NodeId};
 use quorate_session::{
@@ -21,11 +20,8 @@ use crate::costs;
 use crate::errors::{instance, raise, warn};
 use crate::herald::{Herald, Request};
 use crate::hold::{Arrays, Built, Seen};
-use crate::operands::to_bytes;
-use crate::turns::Turns;
-
-/// The interval at which a running program checks for Ctrl-C and reports its progress.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
+use crate::operands::{Packed, to_bytes};
+use crate::turns::{TICK, Turns};
 
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Session {
@@ -199,9 +195,6 @@ struct Held {
 
 /// Nodes, with the receiver of each (None: all parties).
 type Targets = Vec<(u32, Option<usize>)>;
-
-/// Kind and bytes of revealed values.
-pub(crate) type Packed<'py> = (&'static str, Bound<'py, PyBytes>);
 
 fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
     targets.into_iter().map(|(node, to)| (NodeId(node), to)).collect()

@@ -107,7 +107,8 @@ class Request(Generic[Value]):
                 try:
                     yield from ended
                 except asyncio.CancelledError:
-                    self.cancel()
+                    self._is_heard = True
+                    native.give_up()
                     raise
         return self.result()
 
@@ -116,7 +117,7 @@ class Request(Generic[Value]):
         if native is None or self._is_heard or sys.is_finalizing():
             return
         if not native.done():
-            text = "a request was dropped before its run ended, which interrupts it: keep it until you have its values"
+            text = "a request was dropped before its run had ended, so the run is interrupted"
         elif (fault := native.fault()) is not None:
             text = f"a request failed, and nothing has asked for its values: {fault}"
         else:

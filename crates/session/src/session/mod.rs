@@ -21,7 +21,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -96,7 +96,7 @@ pub struct Session {
     /// The line of requests, in a deployment.
     line: Option<Arc<Line>>,
     /// The threads that build results whose errors are stated, and how often each has begun to.
-    stating: BTreeMap<ThreadId, usize>,
+    stating: HashMap<ThreadId, usize>,
     stats: Stats,
     /// The runs so far, and those that are approved.
     approval: Approval,

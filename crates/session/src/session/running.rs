@@ -12,6 +12,7 @@ use super::request::{How, Logged, Request};
 use super::{Revealed, Session};
 use crate::error::SessionError;
 use crate::party::job::Job;
+use crate::party::line::Receipt;
 use crate::party::stats::Progress;
 use crate::reveals::Told;
 
