@@ -127,7 +127,7 @@ mod tests {
         for served_before in 2..=6 {
             let line = line(4);
             let mut begun = serve(&line, 1..=served_before.min(4), &[2]);
-            [5, 6].map(|number| line.submitted(number));
+            (5..=6).for_each(|number| line.submitted(number));
             begun.extend(serve(&line, served_before.min(4) + 1..=served_before, &[2]));
             line.received(2);
             line.submitted(7);

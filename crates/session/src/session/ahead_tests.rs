@@ -60,7 +60,7 @@ fn input(session: &mut Session, values: &[i64]) -> NodeId {
     x
 }
 
-fn times(session: &mut Session, x: NodeId, factor: i64) -> NodeId {
+fn times(session: &mut Session, x: NodeId, factor: i128) -> NodeId {
     session.build(here(), |mut b| b.binary(BinaryOp::Mul, x, Operand::int(&factor))).unwrap()
 }
 
