@@ -21,7 +21,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -95,8 +95,8 @@ pub struct Session {
     bell: Arc<Bell>,
     /// The line of requests, in a deployment.
     line: Option<Arc<Line>>,
-    /// The threads that build results whose errors are stated, and how often each has begun to.
-    stating: HashMap<ThreadId, usize>,
+    /// The threads that build results whose errors are stated, once for each call that has begun to.
+    stating: Vec<ThreadId>,
     stats: Stats,
     /// The runs so far, and those that are approved.
     approval: Approval,
@@ -200,7 +200,7 @@ impl Session {
     ) -> Result<NodeId, SessionError> {
         self.check_open()?;
         self.check_alone()?;
-        let states = self.stating.contains_key(&std::thread::current().id());
+        let states = self.stating.contains(&std::thread::current().id());
         let graph = self.program.graph();
         graph.set_errors_are_stated(states);
         let before = graph.len();
@@ -240,10 +240,10 @@ impl Session {
     /// ([`Graph::set_errors_are_stated`]), or has ended. Such code may call such code; the calls are counted.
     pub fn set_errors_are_stated(&mut self, are_stated: bool) {
         let me = std::thread::current().id();
-        let calls = self.stating.remove(&me).unwrap_or(0);
-        let calls = if are_stated { calls + 1 } else { calls.saturating_sub(1) };
-        if calls > 0 {
-            self.stating.insert(me, calls);
+        if are_stated {
+            self.stating.push(me);
+        } else if let Some(last) = self.stating.iter().rposition(|thread| *thread == me) {
+            self.stating.remove(last);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The start of a session: the parties of this process, and their setup.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -163,7 +163,7 @@ impl Session {
             asker: None,
             bell,
             line,
-            stating: HashMap::new(),
+            stating: vec![],
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
