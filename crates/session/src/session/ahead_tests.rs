@@ -137,7 +137,7 @@ fn what_is_behind_a_failure_is_not_begun_at_any_party() {
             let x = input(session, &[round]);
             let y = square(session, x);
             let first = ahead(session, y); // takes at least 15 ms
-            let y = times(session, y, 2);
+            let y = (0..3).fold(x, |y, _| square(session, y)); // so that no party can end this without party 1
             let mut failing = ahead(session, y);
             if me == 1 {
                 failing.interrupt(); // before it begins
@@ -172,7 +172,8 @@ fn a_request_is_not_begun_until_the_program_has_heard_of_a_failure() {
     let all = deployed(Some(30.0), |me, session, _| {
         let x = input(session, &[5]);
         let y = square(session, x);
-        let [first, mut failing] = [y, x].map(|node| ahead(session, node));
+        let z = (0..3).fold(y, |z, _| square(session, z));
+        let [first, mut failing] = [y, z].map(|node| ahead(session, node));
         if me == 0 {
             failing.interrupt(); // before it begins
         }
