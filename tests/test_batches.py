@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from deploying import Deployment
-from quorate._command._explain import Explaining
+from quorate._command._explain import Book, Explaining
 from quorate._display._progress import Progress, parts
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError
@@ -333,7 +333,7 @@ def test_answers_of_scripts_that_are_explained_have_their_shape(batch: int | Non
     fitted = LogisticRegression(max_iter=500).fit(X, y)
     several, tree = from_sklearn(fitted, sample=X), from_sklearn(DecisionTreeClassifier(max_depth=3).fit(X, y))
     with qr.local("rss") as local:
-        mpc = Explaining(local)
+        mpc = Explaining(local, Book())
         assert several.predict(mpc, X, batch=batch).shape == (150,)
         assert several.predict_proba(mpc, X, batch=batch).shape == (150, 3)
         assert tree.predict(mpc, X, batch=batch).shape == (150,)

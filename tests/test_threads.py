@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._command._explain import Book, Explaining
 from quorate._families import FAMILIES
+from quorate._session import _constraints, _signals
+from quorate._session._settings import settings
 
 #: A thread that takes longer counts as hung.
 LIMIT_SECONDS = 120.0
@@ -206,6 +209,133 @@ def test_threads_share_a_models_parameters() -> None:
         threads = [Thread(lambda: mpc._object_cache.of(thing, 0)) for _ in range(32)]
         entries = [thread.ended() for thread in threads]
         assert all(entry is entries[0] for entry in entries) and len(mpc._object_cache) == 1
+
+
+def test_sessions_of_several_families_stand_side_by_side() -> None:
+    together, books = threading.Barrier(4), [Book(), Book()]
+
+    def computing(mpc: qr.Session, number: int) -> None:
+        with mpc:
+            for _ in range(3):
+                together.wait(LIMIT_SECONDS)
+                requests(mpc, number, 3)
+                with pytest.raises(qr.ConfigError, match="give its values"):
+                    mpc.input(None, owner=0, shape=2, dtype=qr.int(64))
+
+    def explaining(book: Book, rows: int) -> None:
+        with Explaining(qr.local("spdz2k"), book) as mpc:
+            for _ in range(3):
+                together.wait(LIMIT_SECONDS)
+                x = mpc.input(None, owner=0, shape=rows, dtype=qr.int(64))
+                assert (x * x).reveal().shape == x.reveal().shape == (rows,)
+
+    works: list[Callable[[], None]] = [
+        lambda: computing(qr.local("rss", shadow=True), 1),
+        lambda: computing(qr.local("aby"), 2),
+        lambda: explaining(books[0], 3),
+        lambda: explaining(books[1], 5),
+    ]
+    for thread in [Thread(work) for work in works]:
+        thread.ended()
+    assert [[plan.reveals[0].shape for plan in book.plans] for book in books] == [[(3,)] * 6, [(5,)] * 6]
+
+
+def _hashes(book: Book) -> list[str]:
+    return [plan.program for plan in book.plans]
+
+
+def test_what_is_explained_is_the_first_session_of_its_own_script() -> None:
+    def explained() -> list[str]:
+        book = Book()
+        for _ in range(2):
+            with Explaining(qr.local("rss"), book) as mpc:
+                mpc.input(None, owner=0, shape=2, dtype=qr.int(64)).reveal()
+        return _hashes(book)
+
+    alone = explained()
+    assert len(set(alone)) == 2, "the second session of a script has other hashes"
+    for thread in [Thread(explained) for _ in range(4)]:
+        assert thread.ended() == alone
+
+
+def test_statements_of_a_thread_hold_for_what_it_builds() -> None:
+    """Neither are other threads' warnings silenced, nor may they omit values."""
+    with qr.local() as mpc:
+        x = mpc.input(np.array([12.5, -3.25, 8.0]), owner=0, dtype=qr.fixed(64, 16), bound=16)
+        states, built = threading.Event(), threading.Event()
+
+        def stating() -> Any:
+            with mpc._errors_are_stated(), mpc._without_values():
+                states.set()
+                assert built.wait(LIMIT_SECONDS) and mpc._nothing_is_sent
+                return x * 1e-7
+
+        thread = Thread(stating)
+        assert states.wait(LIMIT_SECONDS)
+        mine = x * 1e-7
+        assert not mpc._nothing_is_sent
+        with pytest.raises(qr.ConfigError, match="give its values"):
+            mpc.input(None, owner=0, shape=2, dtype=qr.int(64))
+        built.set()
+        theirs = thread.ended()
+        stated = {
+            step["node"]: step["error_is_stated"] for step in mpc._native.ancestors([mine._node, theirs._node], [])
+        }
+        assert (stated[mine._node], stated[theirs._node]) == (False, True)
+        with pytest.warns(qr.RangeWarning, match="where the exact result is"):
+            mine.reveal()
+        theirs.reveal()
+
+
+def test_a_session_has_the_settings_with_which_it_was_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    files = [tmp_path / f"{number}.csv" for number in (3, 4)]
+    for file in files:
+        file.write_text(f"a\n{file.stem}\n")
+    monkeypatch.setattr(settings, "inputs", {0: str(files[0])})
+    with qr.session() as first:
+        monkeypatch.setattr(settings, "inputs", {0: str(files[1])})
+        with qr.session() as second:
+            assert [mpc.input_file(owner=0).reveal().tolist() for mpc in (first, second)] == [[[3]], [[4]]]
+            settings.inputs.clear()
+            assert second.input_file(owner=0).reveal().tolist() == [[4]]
+
+
+def test_sessions_that_are_opened_together_have_places_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An approval is for one session of a process: no two may count as the first."""
+    monkeypatch.setattr(_constraints, "_taken", set())
+    together, places = threading.Barrier(20), []
+
+    def opened(fails: bool) -> None:
+        with _constraints.constraints("name", True) as held:
+            together.wait(LIMIT_SECONDS)
+            if fails:
+                raise ZeroDivisionError
+            places.append(held["sessions_before"])
+
+    threads = [Thread(lambda fails=fails: opened(fails)) for fails in [True] * 5 + [False] * 15]
+    for thread in threads[:5]:
+        with pytest.raises(ZeroDivisionError):
+            thread.ended()
+    for thread in threads[5:]:
+        thread.ended()
+    assert len(set(places)) == 15
+    for _ in range(5):  # those that were not opened left theirs
+        with _constraints.constraints("name", True) as held:
+            places.append(held["sessions_before"])
+    assert sorted(places) == list(range(20))
+
+
+def test_sigterm_unwinds_while_any_session_watches() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert before is signal.SIG_DFL
+    first, second = _signals.watch(), _signals.watch()
+    _signals.unwatch(first)
+    _signals.unwatch(first)  # a second close changes nothing
+    assert signal.getsignal(signal.SIGTERM) is not before
+    dropped = _signals.watch()
+    del dropped  # a session that is dropped without being closed
+    _signals.unwatch(second)
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

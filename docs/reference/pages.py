@@ -46,6 +46,7 @@ PAGES: dict[str, list[Entry]] = {
         Entry("quorate.connect"),
         Entry("quorate._command._script.session", "qr.session"),
         Entry("quorate.Session", given=True),
+        Entry("quorate.Request", given=True),
         Entry("quorate._session._all_parties.Everyone", "mpc.me of a local session", given=True),
         Entry("quorate.Network"),
     ],

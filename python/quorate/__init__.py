@@ -18,6 +18,7 @@ from quorate._command._script import session
 from quorate._display._name_hints import no_name as _no_name
 from quorate._display._notebook import let_complete as _let_complete
 from quorate._quorate import __version__
+from quorate._session._requests import Request
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, bit, fixed, int, real, uint
@@ -78,6 +79,7 @@ __all__ = [
     "QuorateError",
     "RangeError",
     "RangeWarning",
+    "Request",
     "ResourceError",
     "RunAborted",
     "SecretArray",

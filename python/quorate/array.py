@@ -29,6 +29,7 @@ from quorate.errors import ConfigError, DtypeError
 
 if TYPE_CHECKING:
     from quorate._quorate import Built
+    from quorate._session._requests import Request
     from quorate.session import Session
 
 __all__ = ["SecretArray"]
@@ -564,6 +565,13 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
             [6 2] 4
         """
         return self._session.reveal_all(self, to=to, units=units)[0]
+
+    def reveal_async(self, to: int | Sequence[int] | None = None, *, units: bool = False) -> Request[Any]:
+        """Asks for this array as `reveal` does, and does not wait: `await z.reveal_async()`. See `Session.run_async`.
+
+        Rounds: rss 1, aby 1, spdz2k 6, pika 1. Arguments and values are those of `reveal`.
+        """
+        return self._session._asked([self], to, units, "reveal_async", lambda values: values[0])
 
 
 def operand(session: Session, value: Any, what: str) -> Any:

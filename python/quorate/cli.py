@@ -352,9 +352,9 @@ def _party(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     from quorate._command import _build_remarks, _launch
-    from quorate._command._explain import Explaining
+    from quorate._command._explain import Book
 
-    Explaining.begin()
+    book = Book()
     # With --json, the script's own output goes to stderr, so that stdout holds the plan alone.
     with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
         status = _launch.in_this_process(
@@ -364,24 +364,24 @@ def _explain(options: argparse.Namespace) -> int:
             parties=options.parties,
             network=options.network,
             options=_chosen(options),
-            explain=True,
+            explained=book,
             **file_settings(options),
         )
     if options.json:
-        print(json.dumps([plan.as_dict() for plan in Explaining.plans], indent=1))
+        print(json.dumps([plan.as_dict() for plan in book.plans], indent=1))
     else:
-        for number, plan in enumerate(Explaining.plans, start=1):
-            print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+        for number, plan in enumerate(book.plans, start=1):
+            print(f"--- run {number} of {len(book.plans)} ---\n{plan}\n")
             if options.correlations and plan.correlations:
                 print(f"{plan.correlation_table()}\n")
-        if status == OK and Explaining.plans:
-            print(f"to approve all of it: --approve {','.join(plan.program for plan in Explaining.plans)}")
+        if status == OK and book.plans:
+            print(f"to approve all of it: --approve {','.join(plan.program for plan in book.plans)}")
         for remark in _build_remarks.remarks():
             print(remark, file=sys.stderr)
     if options.plot is not None and status == OK:
         from quorate._display._plots import draw_plans
 
-        draw_plans(Explaining.plans, options.plot)
+        draw_plans(book.plans, options.plot)
         print(f"picture of the plan: {options.plot}", file=sys.stderr)
     return status
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -19,10 +19,14 @@ from quorate._session import _names
 from quorate._session._all_parties import Everyone
 from quorate._session._arguments import as_shape, checked_bound
 from quorate._session._array_methods import ArrayMethods
+from quorate._session._building import Building
 from quorate._session._connecting import closed, connected
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
+from quorate._session._requests import Asking
+from quorate._session._settings import settings
+from quorate._session._signals import Watch
 from quorate._source import at
 from quorate._values._frames import is_frame
 from quorate._values._public_numbers import as_numbers, natural_dtype, pack, unpack, wiped
@@ -82,7 +86,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(ArrayMethods, Files, Announcing):
+class Session(ArrayMethods, Asking, Building, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -94,11 +98,13 @@ class Session(ArrayMethods, Files, Announcing):
     """
 
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
+        super().__init__()
         self._native = native
         self._network = network
         self._options = options or Options()
+        self._settings = settings.copied()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
-        self._watches = False
+        self._watches: Watch | None = None
         self._object_cache = ObjectCache()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
@@ -124,8 +130,8 @@ class Session(ArrayMethods, Files, Announcing):
     def close(self, gave_up: bool = False) -> None:
         """Closes the session. The peers are told that this party is done or, with `gave_up`, that it failed.
 
-        Runs that began before end first; with `gave_up`, they are stopped. Threads that wait for their turn get
-        `SessionClosed`.
+        Runs that were asked for before end first, and a `Request` has its values after that; with `gave_up`, they are
+        stopped. Threads that wait for their turn get `SessionClosed`.
 
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
@@ -136,7 +142,7 @@ class Session(ArrayMethods, Files, Announcing):
         try:
             self._native.close(gave_up)
         finally:
-            self._watches = closed(self, self._watches)
+            closed(self, self._watches)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
 
@@ -261,24 +267,6 @@ class Session(ArrayMethods, Files, Announcing):
         array = as_numbers(values, "input")
         return array, not is_frame(values) and array.dtype.kind in "iuf"
 
-    @contextlib.contextmanager
-    def _without_values(self) -> Iterator[None]:
-        """Lets owners omit values within the `with`: for programs that are explained and never run."""
-        before, self._nothing_is_sent = self._nothing_is_sent, True
-        try:
-            yield
-        finally:
-            self._nothing_is_sent = before
-
-    @contextlib.contextmanager
-    def _errors_are_stated(self) -> Iterator[None]:
-        """Does not warn of lost digits of results that are built within the `with`: their errors are stated."""
-        self._native.set_errors_are_stated(True)
-        try:
-            yield
-        finally:
-            self._native.set_errors_are_stated(False)
-
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
         """Warns, once for each line, that the values which this party gives for another party's input are not used."""
         place = _source.line()
@@ -333,7 +321,13 @@ class Session(ArrayMethods, Files, Announcing):
             if self._shadow is not None and not self._native.is_forked():  # a fork is refused, and waits for no lock
                 return list(self._shadow.run(targets, progress.show, units))[::each]
             values = self._native.run(targets, progress.show, units)
-        own = [next((v for v in values[i : i + each] if v is not None), None) for i in range(0, len(values), each)]
+        return self._opened(values, arrays)
+
+    @staticmethod
+    def _opened(values: list[tuple[str, bytes] | None], arrays: Sequence[SecretArray]) -> list[Any]:
+        """Returns the numpy arrays of opened values: of each array there is one for each of its receivers."""
+        each = len(values) // max(len(arrays), 1)
+        own = [next((v for v in values[i * each : (i + 1) * each] if v is not None), None) for i in range(len(arrays))]
         return [None if v is None else _shown(v, array) for v, array in zip(own, arrays, strict=True)]
 
     def _targets(
@@ -568,7 +562,8 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
     """
     chosen = Options.of(options, ("path", "session"), local=False)
     with _names.chosen(session) as name:
-        opened = Session(connected(path, chosen.parts, name), options=chosen)
-        opened._watches = True
+        native, watches = connected(path, chosen.parts, name)
+        opened = Session(native, options=chosen)
+        opened._watches = watches
         name.bind(opened)
     return opened

@@ -518,9 +518,13 @@ impl Session {
         self.add(py, line, |mut b| b.places(NodeId(x)))
     }
 
-    /// Sets whether lost digits of results that are built from here on go unreported, as their errors are stated.
+    /// Sets whether lost digits of results that this thread builds from here on go unreported, as their errors are
+    /// stated. Each call with true takes one with false.
     fn set_errors_are_stated(&self, py: Python<'_>, are_stated: bool) -> PyResult<()> {
-        self.with(py, |session| session.set_errors_are_stated(are_stated))
+        self.with(py, |session| {
+            session.set_errors_are_stated(are_stated);
+            Ok(())
+        })
     }
 
     /// Returns the array as a factor of several products; the array itself where that makes no difference.

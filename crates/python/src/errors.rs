@@ -32,6 +32,11 @@ pub(crate) fn nested(py: Python<'_>) -> PyErr {
     instance(py, "SessionBusy", what.into())
 }
 
+/// Returns the exception for a request that this program has cancelled.
+pub(crate) fn cancelled(py: Python<'_>) -> PyErr {
+    instance(py, "RunAborted", "this request was cancelled".into())
+}
+
 /// Returns an exception of `quorate.errors` by its name.
 pub(crate) fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
     match py.import("quorate.errors").and_then(|module| module.getattr(name)).and_then(|c| c.call1((message,))) {
@@ -63,7 +68,8 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
         SessionError::NotApproved { .. } => "NotApproved",
-        SessionError::Busy => "SessionBusy",
+        SessionError::Busy | SessionError::BeforeApproval => "SessionBusy",
+        SessionError::Behind => "RunAborted",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
             "ResourceError"
         }

@@ -5,6 +5,7 @@ mod bench;
 mod circuit;
 mod costs;
 mod errors;
+mod herald;
 mod hold;
 mod operands;
 mod session;
@@ -24,6 +25,7 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     memory::keep_freed();
     memory::keep_reserve();
     module.add_class::<session::Session>()?;
+    module.add_class::<herald::Request>()?;
     module.add_class::<bench::Bench>()?;
     module.add_class::<circuit::Circuit>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

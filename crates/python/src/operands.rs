@@ -36,11 +36,14 @@ pub(crate) fn secret_numbers(kind: &str, bytes: &Bound<'_, PyByteArray>) -> PyRe
     data
 }
 
+/// Kind and bytes of revealed values.
+pub(crate) type Packed<'py> = (&'static str, Bound<'py, PyBytes>);
+
 /// Returns the bytes of values, with their kind.
 ///
 /// # Errors
 /// `ResourceError`.
-pub(crate) fn to_bytes<'py>(py: Python<'py>, data: &Data) -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
+pub(crate) fn to_bytes<'py>(py: Python<'py>, data: &Data) -> PyResult<Packed<'py>> {
     Ok(match data {
         Data::Ints(values) => ("i", written(py, values, i64::to_le_bytes)?),
         Data::Uints(values) => ("u", written(py, values, u64::to_le_bytes)?),

@@ -4,32 +4,31 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use quorate_graph::{Graph, HashError, Network, NodeId};
 use quorate_session::{
-    Access, Approved, Config, LocalOptions, Named, Options, Revealed, Session as Inner, SessionError, Setting, check,
-    protocol, truncation,
+    Access, Approved, Config, LocalOptions, Named, Options, Request as Submitted, Revealed, Session as Inner,
+    SessionError, Setting, check, protocol, truncation,
 };
 
 use crate::costs;
 use crate::errors::{instance, raise, warn};
+use crate::herald::{Herald, Request};
 use crate::hold::{Arrays, Built, Seen};
-use crate::operands::to_bytes;
-use crate::turns::Turns;
-
-/// The interval at which a running program checks for Ctrl-C and reports its progress.
-const TICK: Duration = Duration::from_millis(50);
+use crate::operands::{Packed, to_bytes};
+use crate::turns::{TICK, Turns};
 
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Session {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
     arrays: Arrays,
+    /// The herald of requests for which no thread waits, once there are any.
+    herald: Mutex<Option<Arc<Herald>>>,
     /// The turns of threads that ask for values, in a session that checks values before it computes on them: each
     /// thread checks and submits its request before the next one checks.
     turns: Option<Turns>,
@@ -42,7 +41,13 @@ impl Session {
     fn new(inner: Inner) -> Self {
         let (process, checks) = (std::process::id(), inner.checks_values());
         let turns = checks.then(Turns::default);
-        Session { inner: Mutex::new(inner), arrays: Arrays::of(process), turns, process }
+        Session {
+            inner: Arc::new(Mutex::new(inner)),
+            arrays: Arrays::of(process),
+            herald: Mutex::default(),
+            turns,
+            process,
+        }
     }
 
     /// Returns a node as an array of the user's.
@@ -73,6 +78,40 @@ impl Session {
 
     fn take_over_released(&self, inner: &mut Inner) {
         self.arrays.take_released().into_iter().for_each(|id| inner.release(id));
+    }
+
+    /// Checks values, where the session does, and submits a request of this thread as `submit` does.
+    fn ask(
+        &self,
+        py: Python<'_>,
+        targets: &[(NodeId, Option<usize>)],
+        submit: impl FnOnce(&mut Inner) -> Result<Submitted, SessionError>,
+    ) -> PyResult<Submitted> {
+        if self.is_forked() {
+            return Err(raise(py, &SessionError::Forked)); // threads that stand in line do not exist here
+        }
+        let turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
+        self.with(py, |session| {
+            self.take_over_released(session);
+            Ok(())
+        })?;
+        let checked = self.wait(py, |access| check(access, targets))?;
+        checked.warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        let request = self.with(py, submit)?.after(checked);
+        drop(turn);
+        Ok(request)
+    }
+
+    /// Returns the session's herald, which the first call starts.
+    fn herald(&self, py: Python<'_>) -> PyResult<Arc<Herald>> {
+        let bell = self.with(py, |session| Ok(session.bell()))?;
+        let mut herald = self.herald.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(herald) = &*herald {
+            return Ok(herald.clone());
+        }
+        let started = Herald::start(&self.inner, bell)?;
+        *herald = Some(started.clone());
+        Ok(started)
     }
 
     /// Waits for an answer of the parties, while other threads use the session; Ctrl-C ends the wait.
@@ -156,9 +195,6 @@ struct Held {
 
 /// Nodes, with the receiver of each (None: all parties).
 type Targets = Vec<(u32, Option<usize>)>;
-
-/// Kind and bytes of revealed values.
-type Packed<'py> = (&'static str, Bound<'py, PyBytes>);
 
 fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
     targets.into_iter().map(|(node, to)| (NodeId(node), to)).collect()
@@ -254,19 +290,8 @@ impl Session {
         progress: Option<Bound<'py, PyAny>>,
         units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
-        if self.is_forked() {
-            return Err(raise(py, &SessionError::Forked)); // threads that stand in line do not exist here
-        }
         let targets = nodes(targets);
-        let turn = self.turns.as_ref().map(|turns| turns.wait(py)).transpose()?;
-        self.with(py, |session| {
-            self.take_over_released(session);
-            Ok(())
-        })?;
-        let checked = self.wait(py, |access| check(access, &targets))?;
-        checked.warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        let mut request = self.with(py, |session| session.submit(&targets, units))?.after(checked);
-        drop(turn);
+        let mut request = self.ask(py, &targets, |session| session.submit(&targets, units))?;
         let mut interrupt: Option<PyErr> = None;
         while !py.detach(|| request.wait(TICK)) {
             if interrupt.is_none() {
@@ -289,6 +314,13 @@ impl Session {
         }
         let shown = |value: &Revealed| value.as_ref().map(|data| to_bytes(py, data)).transpose();
         values?.iter().map(shown).collect()
+    }
+
+    /// Submits what `run` runs, and does not wait for it.
+    fn submit(&self, py: Python<'_>, targets: Targets, units: bool) -> PyResult<Request> {
+        let targets = nodes(targets);
+        let request = self.ask(py, &targets, |session| session.submit_ahead(&targets, units))?;
+        Ok(self.herald(py)?.watch(request))
     }
 
     /// Returns the plan of a run of `targets` as a dictionary: its reveals and costs. The nodes `assumed` are taken as
@@ -349,6 +381,16 @@ impl Session {
                 }
             }
         }
+        let herald = self.herald.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        herald.iter().for_each(|herald| herald.close(py));
         interrupt
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.is_forked() {
+            self.herald.get_mut().unwrap_or_else(PoisonError::into_inner).iter().for_each(|herald| herald.hush());
+        }
     }
 }

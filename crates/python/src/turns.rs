@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 
 use crate::errors::nested;
 
-/// The interval at which a waiting thread checks for Ctrl-C.
-const TICK: Duration = Duration::from_millis(50);
+/// The interval at which a waiting thread checks for Ctrl-C, and reports progress where there is any.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The threads that have asked for a turn; the first has it.
 #[derive(Default)]

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from quorate._session._placeholder import Placeholder
 from quorate.array import SecretArray
 from quorate.plan import Plan
 from quorate.session import Network, Session, _network_text
 
-__all__ = ["Explaining"]
+__all__ = ["Book", "Explaining"]
+
+
+class Book:
+    """The plans that the sessions of one script make, in the order in which they are made."""
+
+    def __init__(self) -> None:
+        self.plans: list[Plan] = []
+        self._sessions = 0
+        self._lock = threading.Lock()
+
+    def opened(self) -> int:
+        """Counts a session, and returns the number of those before it."""
+        with self._lock:
+            self._sessions += 1
+            return self._sessions - 1
 
 
 class Explaining(Session):
     """A session that plans every reveal and runs none."""
 
-    plans: ClassVar[list[Plan]] = []
-    sessions: ClassVar[int] = 0
     _nothing_is_sent = True
+    _answers_at_once = True
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, book: Book) -> None:
         super().__init__(session._native, session._network, session._options)
+        self._book = book
         self._done: list[int] = []
-        self._last: str = self._native.start_of_session(Explaining.sessions)
-        Explaining.sessions += 1
-
-    @staticmethod
-    def begin() -> None:
-        """Forgets the plans of earlier scripts."""
-        Explaining.plans, Explaining.sessions = [], 0
+        self._last: str = self._native.start_of_session(book.opened())
 
     def explain(
         self,
@@ -56,5 +66,5 @@ class Explaining(Session):
         )
         self._done += raw["executed"]
         self._last = raw["program"]
-        Explaining.plans.append(Plan.of(raw, self, self._network, tells))
+        self._book.plans.append(Plan.of(raw, self, self._network, tells))
         return [Placeholder(array.shape) for array in arrays]

@@ -142,7 +142,7 @@ def as_processes(
             for config, mine in zip(configs, own, strict=True)
         ]
         readers = [_echo(process.stdout, party) for party, process in enumerate(processes)]
-        _signals.watch()
+        watches = _signals.watch()
         try:
             status = _first_failure(processes)
         except (KeyboardInterrupt, Terminated) as told:
@@ -152,7 +152,7 @@ def as_processes(
             raise
         finally:
             _wait_all(processes)
-            _signals.unwatch()
+            _signals.unwatch(watches)
             for reader in readers:
                 reader.join(timeout=2)
     return status

@@ -26,8 +26,8 @@ def session(session: str | None = None, **options: Any) -> Session:
     if settings.config is not None:
         return connect(settings.config, session, **chosen)
     opened = local(settings.protocol, settings.parties, settings.network, **chosen)
-    if settings.explain:
+    if settings.explained is not None:
         from quorate._command._explain import Explaining
 
-        return Explaining(opened)
+        return Explaining(opened, settings.explained)
     return opened

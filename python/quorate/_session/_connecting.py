@@ -7,28 +7,27 @@ from typing import Any
 
 from quorate import _quorate
 from quorate._session import _forks, _names, _signals
-from quorate._session._constraints import constraints, count_opened
+from quorate._session._constraints import constraints
 from quorate._session._names import Chosen
+from quorate._session._signals import Watch
 
 __all__ = ["closed", "connected"]
 
 
-def connected(path: str | os.PathLike[str], options: dict[str, Any], name: Chosen) -> _quorate.Session:
+def connected(path: str | os.PathLike[str], options: dict[str, Any], name: Chosen) -> tuple[_quorate.Session, Watch]:
     """Connects this party. While the session is open, SIGTERM ends the process, and forks close its sockets."""
     _forks.watch()
-    _signals.watch()
+    watches = _signals.watch()
     try:
-        native = _quorate.Session.connect(os.fspath(path), options, constraints(name.name, name.is_default))
+        with constraints(name.name, name.is_default) as held:
+            return _quorate.Session.connect(os.fspath(path), options, held), watches
     except BaseException:
-        _signals.unwatch()
+        _signals.unwatch(watches)
         raise
-    count_opened()
-    return native
 
 
-def closed(session: Any, watches: bool) -> bool:
+def closed(session: Any, watches: Watch | None) -> None:
     """Notes that a session is closed, and that it does not watch for SIGTERM any more."""
     _names.free(session)
-    if watches:
-        _signals.unwatch()
-    return False
+    if watches is not None:
+        _signals.unwatch(watches)

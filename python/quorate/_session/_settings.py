@@ -13,13 +13,16 @@ __all__ = ["Settings", "settings"]
 
 @dataclasses.dataclass
 class Settings:
-    """The settings of the command line. The defaults hold for a script that is run by itself: a local session."""
+    """The settings of the command line. The defaults hold for a script that is run by itself: a local session.
+
+    Every session has a copy, of what the command line stated when it was opened.
+    """
 
     protocol: str = DEFAULT
     parties: int | None = None
     network: str | None = None
     config: str | None = None
-    explain: bool = False
+    explained: Any = None  # under `quorate explain`, the book of the plans that the script's sessions make
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     inputs: dict[int, str] = dataclasses.field(default_factory=dict)
     forms: dict[int, str] = dataclasses.field(default_factory=dict)
@@ -29,6 +32,11 @@ class Settings:
     audit: str | None = None
     session: str | None = None
     script: str | None = None
+
+    def copied(self) -> Settings:
+        """Returns a copy, which later changes do not change."""
+        options, inputs, forms = dict(self.options), dict(self.inputs), dict(self.forms)
+        return dataclasses.replace(self, options=options, inputs=inputs, forms=forms)
 
 
 settings = Settings()

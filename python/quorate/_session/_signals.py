@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import signal
 import threading
+import weakref
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["TERMINATED", "Terminated", "unwatch", "watch"]
+__all__ = ["TERMINATED", "Terminated", "Watch", "unwatch", "watch"]
 
 TERMINATED = 128 + signal.SIGTERM
 """The exit status of a process that SIGTERM ended."""
 
-# The number of deployment sessions that are open in this process.
-_open = 0
+
+class Watch:
+    """What a session, or a command, holds while SIGTERM is to unwind the program."""
+
+
+# Those that are held. A session that is dropped without being closed drops its own.
+_held: weakref.WeakSet[Watch] = weakref.WeakSet()
+_lock = threading.RLock()  # a session that a finalizer closes may be that of the thread that opens or closes one
 
 
 class Terminated(SystemExit):
@@ -24,18 +31,21 @@ def _leave(_: int, __: FrameType | None) -> NoReturn:
     raise Terminated(TERMINATED)
 
 
-def watch() -> None:
+def watch() -> Watch:
     """Lets SIGTERM unwind the program, so that sessions are closed in order. A user's own handler stays in place."""
-    global _open
-    _open += 1
+    made = Watch()
+    with _lock:
+        _held.add(made)
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _leave)
+    return made
 
 
-def unwatch() -> None:
-    """Counts a session that was closed; after the last one SIGTERM has its previous effect again."""
-    global _open
-    _open -= 1
-    ours = _open == 0 and signal.getsignal(signal.SIGTERM) is _leave
+def unwatch(watch: Watch) -> None:
+    """Ends a watch; after the last one SIGTERM has its previous effect again."""
+    with _lock:
+        _held.discard(watch)
+        is_last = not _held
+    ours = is_last and signal.getsignal(signal.SIGTERM) is _leave
     if ours and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

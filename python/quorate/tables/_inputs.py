@@ -14,7 +14,6 @@ import numpy as np
 
 from quorate import _source, dtypes
 from quorate._session._arguments import as_shape, checked_bound
-from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, natural_dtype
 from quorate.array import SecretArray
@@ -109,8 +108,6 @@ def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
 
 class Files:
     """The methods of `Session` that read files."""
-
-    _nothing_is_sent = False
 
     def input_file(
         self,
@@ -214,9 +211,10 @@ def _given(
     """Inputs a party's file, which `opens` reads or, for `Session.read`, opens."""
     number = session._owner(owner)
     here, (shape, dtype) = session.me == number, stated
-    form = _form(settings.forms, number, columns)
+    form = _form(session._settings.forms, number, columns)
     known = session._nothing_is_sent and form is not None  # then the values are not needed
-    given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
+    owned = number if session.is_local else MINE
+    given = session._settings.inputs.get(owned, None if known else path) if here else None
     values: Any = None
     if given is not None:
         values = opens(given, columns)

@@ -1,7 +1,9 @@
 //! One party of a session: its thread, its values between runs, the costs of its runs.
 
 mod agreement;
+pub(crate) mod bell;
 pub(crate) mod job;
+pub(crate) mod line;
 mod mixing;
 pub(crate) mod part;
 mod planning;

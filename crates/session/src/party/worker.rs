@@ -9,7 +9,9 @@ use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Reveal, Rivals, Work};
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
+use super::bell::Bell;
 use super::job::{Job, Outcome};
+use super::line::Line;
 use super::mixing::{in_pieces, mix, work};
 use super::shared::Shared;
 use crate::error::SessionError;
@@ -40,6 +42,10 @@ pub(crate) struct Worker<B: Family> {
     pub(super) state: State<B>,
     /// The party's values in a local session, from which every request gets its view.
     pub(super) values: Option<Arc<Shared<B>>>,
+    /// It is rung when a request has ended.
+    pub(super) bell: Arc<Bell>,
+    /// The line of requests, in a deployment.
+    pub(super) line: Option<Arc<Line>>,
 }
 
 /// The state of a party apart from its links.
@@ -79,7 +85,7 @@ impl<B: Family> Worker<B> {
     /// # Errors
     /// Any error that ends a run.
     pub(super) fn run(&mut self, mut job: Job) -> std::result::Result<Option<Outcome>, SessionError> {
-        let Worker { party, state, values } = self;
+        let Worker { party, state, values, line, .. } = self;
         let arrays = match values {
             None => state.store.take_over(&job.program.arrays, job.inputs, job.dropped),
             Some(values) => {
@@ -88,6 +94,9 @@ impl<B: Family> Worker<B> {
                 state.store.arrays_hash()
             }
         };
+        if let Some(line) = line.as_ref().filter(|_| !party.is_over()) {
+            line.check(job.number)?; // what the session gathered for it is taken over
+        }
         let graph = &*job.program.graph;
         let (me, parties) = (party.me(), party.parties());
         let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());

@@ -2,6 +2,8 @@
 
 mod access;
 #[cfg(test)]
+mod ahead_tests;
+#[cfg(test)]
 mod beside_tests;
 #[cfg(test)]
 mod bounds_tests;
@@ -25,6 +27,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Hash, Interval, Network, NodeId, Source};
@@ -42,6 +45,8 @@ pub use start::LocalOptions;
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
+use crate::party::bell::Bell;
+use crate::party::line::Line;
 use crate::party::part::Command;
 use crate::party::program::Program;
 use crate::party::queue::Queue;
@@ -87,8 +92,15 @@ pub struct Session {
     lost: Vec<BuildError>,
     /// Each request that has not ended has a reference to it.
     in_flight: Arc<()>,
-    /// The number of threads that build results whose errors are stated.
-    stating: usize,
+    /// Each of these for which its thread waits has a reference to this, too.
+    awaited: Arc<()>,
+    /// The thread that submitted the newest request.
+    asker: Option<ThreadId>,
+    bell: Arc<Bell>,
+    /// The line of requests, in a deployment.
+    line: Option<Arc<Line>>,
+    /// The threads that build results whose errors are stated, once for each call that has begun to.
+    stating: Vec<ThreadId>,
     stats: Stats,
     /// The runs so far, and those that are approved.
     approval: Approval,
@@ -134,13 +146,26 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
-    /// Checks that the program may change. In a deployment it may not while a request is under way: threads might
-    /// change it, or ask for values, in another order at each party.
+    /// Checks that this thread may change the program. In a deployment, while requests are under way, only the thread
+    /// that submitted them may: other threads might change it, or ask for values, in another order at each party. A
+    /// thread that waits for a request may not either; only a signal handler would.
     ///
     /// # Errors
     /// [`SessionError::Busy`].
     fn check_alone(&self) -> Result<(), SessionError> {
-        if self.me.is_some() && Arc::strong_count(&self.in_flight) > 1 { Err(SessionError::Busy) } else { Ok(()) }
+        let is_under_way = self.me.is_some() && self.has_requests();
+        let is_asker = || self.asker == Some(std::thread::current().id()) && Arc::strong_count(&self.awaited) == 1;
+        if is_under_way && !is_asker() { Err(SessionError::Busy) } else { Ok(()) }
+    }
+
+    /// Returns whether requests are under way.
+    fn has_requests(&self) -> bool {
+        Arc::strong_count(&self.in_flight) > 1
+    }
+
+    /// Returns the bell that the parties ring when they have ended a request.
+    pub fn bell(&self) -> Arc<Bell> {
+        self.bell.clone()
     }
 
     /// Returns whether this is a copy in a fork of the process that opened the session.
@@ -179,7 +204,9 @@ impl Session {
     ) -> Result<NodeId, SessionError> {
         self.check_open()?;
         self.check_alone()?;
+        let states = self.stating.contains(&std::thread::current().id());
         let graph = self.program.graph();
+        graph.set_errors_are_stated(states);
         let before = graph.len();
         let id = guarded(|| build(graph.at(source.clone())))??;
         let id = graph.own(id, before, source)?;
@@ -213,15 +240,15 @@ impl Session {
         Ok(look(&self.program.graph))
     }
 
-    /// Notes that code which states the errors of its results ([`Graph::set_errors_are_stated`]) begins to build nodes,
-    /// or has ended. Several threads may build such nodes at once; they are counted.
-    ///
-    /// # Errors
-    /// [`SessionError::WorkerGone`].
-    pub fn set_errors_are_stated(&mut self, are_stated: bool) -> Result<(), SessionError> {
-        self.stating = if are_stated { self.stating + 1 } else { self.stating.saturating_sub(1) };
-        self.program.graph().set_errors_are_stated(self.stating > 0);
-        Ok(())
+    /// Notes that code in this thread begins to build results whose errors it states
+    /// ([`Graph::set_errors_are_stated`]), or has ended. Such code may call such code; the calls are counted.
+    pub fn set_errors_are_stated(&mut self, are_stated: bool) {
+        let me = std::thread::current().id();
+        if are_stated {
+            self.stating.push(me);
+        } else if let Some(last) = self.stating.iter().rposition(|thread| *thread == me) {
+            self.stating.remove(last);
+        }
     }
 
     /// Accepts the stated bound of an input without a proof, where parties may cheat and bounds are proven. All parties

@@ -288,16 +288,18 @@ fn the_program_of_a_deployment_stays_while_a_request_is_under_way() {
 }
 
 #[test]
-fn errors_are_stated_until_the_last_thread_that_states_them_has_ended() {
+fn errors_are_stated_by_a_thread_for_itself() {
     let mut session = local(None, false);
     let x = input(&mut session, &[3, -5]);
     let mut are_stated = |change: Option<bool>| {
-        change.into_iter().for_each(|are_stated| session.set_errors_are_stated(are_stated).unwrap());
+        change.into_iter().for_each(|are_stated| session.set_errors_are_stated(are_stated));
         let sum = binary(&mut session, BinaryOp::Add, x, x);
         session.with_graph(|graph| graph.node(sum).error_is_stated).unwrap()
     };
     let changes = [None, Some(true), Some(true), Some(false), Some(false), Some(false), Some(true)];
     assert_eq!(changes.map(&mut are_stated), [false, true, true, true, false, false, true]);
+    let elsewhere = std::thread::scope(|scope| scope.spawn(|| are_stated(None)).join().unwrap());
+    assert_eq!((elsewhere, are_stated(None)), (false, true));
 }
 
 #[test]

@@ -21,6 +21,8 @@ use crate::config::Config;
 use crate::connect::{self, LocalLinks};
 use crate::error::SessionError;
 use crate::options::Options;
+use crate::party::bell::Bell;
+use crate::party::line::Line;
 use crate::party::part::Command;
 use crate::party::program::Program;
 use crate::party::queue::Queue;
@@ -117,10 +119,12 @@ impl Session {
         keep_reserve();
         let program = Program { graph: Arc::new(Graph::with(place.rules(protocol, &options))), ..Program::default() };
         let (book, (ready, is_ready)) = (Arc::default(), channel());
+        let (bell, line) = (Arc::<Bell>::default(), place.me.map(|_| Arc::<Line>::default()));
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
-            let desk = Desk { book: Arc::clone(&book), commands: inbox, ready: ready.clone() };
+            let (book, bell, line) = (Arc::clone(&book), bell.clone(), line.clone());
+            let desk = Desk { book, commands: inbox, bell, line, ready: ready.clone() };
             let party = net.me();
             let seat = place.seat(net, (protocol, &options), desk, commands)?;
             seats.push((party, seat));
@@ -156,7 +160,11 @@ impl Session {
             look: check.then(|| Look::new(max_memory)),
             lost: vec![],
             in_flight: Arc::default(),
-            stating: 0,
+            awaited: Arc::default(),
+            asker: None,
+            bell,
+            line,
+            stating: vec![],
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
