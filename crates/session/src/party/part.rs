@@ -13,7 +13,7 @@ use crate::plan::Plan;
 
 /// A command for a party.
 pub(crate) enum Command {
-    Run(Job, Part),
+    Run(Box<Job>, Part),
     /// A dry run of these reveals, as if the nodes `assumed` had been run already.
     Plan {
         program: Program,
@@ -42,10 +42,13 @@ pub(crate) enum Ending {
 /// A reply, and the way to whoever waits for it.
 pub(crate) type Answer = (Sender<Reply>, Reply);
 
+/// What learns of the end of a part.
+type Told = dyn FnOnce(Ending, Option<Answer>) + Send;
+
 /// One party's part in a request that is served. When all parts have ended, the request has; a part that is dropped
 /// ends badly.
 pub(crate) struct Part {
-    told: Option<Box<dyn FnOnce(Ending, Option<Answer>) + Send>>,
+    told: Option<Box<Told>>,
     ending: Ending,
     answer: Option<Answer>,
 }

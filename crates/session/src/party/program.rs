@@ -113,6 +113,7 @@ mod tests {
         assert_eq!(program.graph.needed(&[z], &|id| id == x).len(), 45_002, "{late:?} is computed from x");
         let between = NodeId(10_000);
         assert!(!has(&program, between), "a node that only a dead array needs");
+        assert_eq!(program.arrays.since(length.arrays).len(), 30_001);
     }
 
     #[test]

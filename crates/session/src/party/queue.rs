@@ -185,12 +185,12 @@ impl Queue {
                         let queue = self.clone();
                         Part::new(move |ending, answer| queue.end_part(track, ending, answer))
                     };
-                    let commands = jobs.into_iter().map(|job| Command::Run(job, part())).collect();
+                    let commands = jobs.into_iter().map(|job| Command::Run(Box::new(job), part())).collect();
                     for refused in state.tracks[track].send(commands) {
                         // The party's thread has ended.
                         if let Command::Run(job, part) = refused {
                             part.disarm();
-                            after.dropped.push(job);
+                            after.dropped.push(*job);
                             state.end_part(track, Ending::Over, None, after);
                         }
                     }

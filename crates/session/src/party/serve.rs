@@ -163,7 +163,7 @@ impl<B: Family> Worker<B> {
         while let Ok(command) = commands.recv() {
             match command {
                 Command::Run(job, part) => {
-                    if self.serve(job, part) {
+                    if self.serve(*job, part) {
                         return;
                     }
                 }

@@ -100,11 +100,11 @@ fn a_request_that_takes_much_memory_waits_for_the_main_track() {
     let x = input(&mut session, &vec![1; MANY]);
     let power = long(&mut session, x, 60); // at least 1.2 s
     let mut large = submit(&mut session, power);
-    let y = input(&mut session, &vec![-7; 2_000]);
+    let y = input(&mut session, &vec![-7; 1_000]);
     let division = Division { give: Give::Quotient, quotient_bits: None };
     let quotient = session.build(here(), |mut b| b.int_divide(division, y, y)).unwrap();
     let request = submit(&mut session, quotient);
-    assert_eq!(values(&mut session, request).unwrap(), vec![1; 2_000]);
+    assert_eq!(values(&mut session, request).unwrap(), vec![1; 1_000]);
     assert!(is_over(&mut large));
     assert_eq!(values(&mut session, large).unwrap(), vec![1; MANY]);
 }
