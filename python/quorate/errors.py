@@ -135,7 +135,7 @@ class ResourceError(QuorateError, MemoryError):
 class RunAborted(QuorateError, RuntimeError):
     """Another party stopped the run: it was interrupted, refused its own input, or its script failed.
 
-    Or this program cancelled the `Request`, or asked for it before it had received the failure of an earlier one.
+    Or this program cancelled the `Request`.
 
     The session can be used again, except where parties may cheat (`spdz2k`, malicious `pika`).
     """
@@ -163,10 +163,9 @@ class SessionClosed(QuorateError, RuntimeError):
 
 
 class SessionBusy(QuorateError, RuntimeError):
-    """A call that cannot be made while requests of the session are under way.
+    """A call that cannot be made while a request of the session is under way.
 
-    In a deployment, while requests of one thread are under way, others may not build or ask for values: another party
-    might see another order. Wait for that thread, or open a session per thread, each with a name of its own. If runs
-    are approved, no request may be made beside another. In local sessions requests of several threads queue, and only a
-    thread that waits for values may not ask for others, as a signal handler would.
+    In a deployment, while one thread waits for values, others may not build or ask for values: another party might see
+    another order. Wait for that thread, or open a session per thread, each with a name of its own. In local sessions
+    threads share a session, and only a hook that runs while its own thread asks may not ask for others.
     """

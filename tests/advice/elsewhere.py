@@ -5,12 +5,6 @@ from __future__ import annotations
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
 BY_TEST: dict[str, list[str]] = {
-    "test_async.py::test_requests_behind_one_that_failed_are_not_begun": [
-        "Await requests in their order, and ask for these values again after the failure",
-    ],
-    "test_async.py::test_approved_requests_come_one_by_one": [
-        "what approves a run covers the runs before it: wait for that request before asking for other values",
-    ],
     "test_deployment.py::test_two_processes_with_one_configuration": [
         "each party runs once: check `me` in the configurations",
     ],

@@ -68,8 +68,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
         SessionError::NotApproved { .. } => "NotApproved",
-        SessionError::Busy | SessionError::BeforeApproval => "SessionBusy",
-        SessionError::Behind => "RunAborted",
+        SessionError::Busy => "SessionBusy",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
             "ResourceError"
         }

@@ -2,6 +2,7 @@
 //! they ring a bell, and the herald of the session calls those who want to know.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 use quorate_engine::Error;
-use quorate_session::{Bell, Receipt, Request as Submitted, Revealed, Session as Inner, SessionError};
+use quorate_session::{Bell, Request as Submitted, Revealed, Session as Inner, SessionError};
 
 use crate::errors::{cancelled, raise};
 use crate::operands::{Packed, to_bytes};
@@ -43,8 +44,6 @@ struct State {
     submitted: Option<Submitted>,
     is_cancelled: bool,
     result: Option<Ended>,
-    /// Held until the user hears of the end.
-    receipt: Option<Arc<Receipt>>,
     /// Python's functions to call at the end.
     then: Vec<Py<PyAny>>,
 }
@@ -62,10 +61,12 @@ impl Pending {
             state.submitted.take_if(|_| is_over)
         };
         let Some(submitted) = submitted else { return vec![] };
-        let result = match session.upgrade() {
+        // Whoever waits is told, whatever happens here.
+        let finished = catch_unwind(AssertUnwindSafe(|| match session.upgrade() {
             Some(session) => lock(&session).finish(submitted),
             None => Err(SessionError::Closed),
-        };
+        }));
+        let result = finished.unwrap_or(Err(SessionError::WorkerGone));
         let mut state = lock(&self.state);
         state.result = Some(Arc::new(result));
         self.has_ended.notify_all();
@@ -114,8 +115,7 @@ impl Herald {
     /// Takes a request over.
     pub fn watch(&self, submitted: Submitted) -> Request {
         let number = submitted.number();
-        let receipt = Some(submitted.receipt());
-        let state = State { submitted: Some(submitted), receipt, ..State::default() };
+        let state = State { submitted: Some(submitted), ..State::default() };
         let pending = Arc::new(Pending {
             state: Mutex::new(state),
             has_ended: Condvar::new(),
@@ -228,15 +228,6 @@ impl Request {
         true
     }
 
-    /// Interrupts the request like `cancel`, for a program that does not ask for its end.
-    fn give_up(&self) {
-        self.cancel();
-        if !self.0.is_forked() {
-            let receipt = lock(&self.0.state).receipt.take();
-            drop(receipt);
-        }
-    }
-
     /// Calls a function of Python's at the end, in the herald's thread. Returns whether the end has not come yet; if it
     /// has, nothing is called.
     fn then(&self, call: Py<PyAny>) -> bool {
@@ -265,11 +256,10 @@ impl Request {
         if self.0.is_forked() {
             return Err(raise(py, &SessionError::Forked));
         }
-        let (result, is_cancelled, receipt) = {
-            let mut state = lock(&self.0.state);
-            (state.result.clone(), state.is_cancelled, state.receipt.take())
+        let (result, is_cancelled) = {
+            let state = lock(&self.0.state);
+            (state.result.clone(), state.is_cancelled)
         };
-        drop(receipt);
         match result.as_deref() {
             Some(Ok(values)) => {
                 values.iter().map(|value| value.as_ref().map(|v| to_bytes(py, v)).transpose()).collect()

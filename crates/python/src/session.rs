@@ -319,7 +319,7 @@ impl Session {
     /// Submits what `run` runs, and does not wait for it.
     fn submit(&self, py: Python<'_>, targets: Targets, units: bool) -> PyResult<Request> {
         let targets = nodes(targets);
-        let request = self.ask(py, &targets, |session| session.submit_ahead(&targets, units))?;
+        let request = self.ask(py, &targets, |session| session.submit(&targets, units))?;
         Ok(self.herald(py)?.watch(request))
     }
 

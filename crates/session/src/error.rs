@@ -92,18 +92,6 @@ pub enum SessionError {
          party: wait for it, or open one session per thread, each with a name of its own (session=)"
     )]
     Busy,
-    /// A request whose approval covers runs that have not ended.
-    #[error(
-        "a request of this session is under way, and what approves a run covers the runs before it: wait for that \
-         request before asking for other values"
-    )]
-    BeforeApproval,
-    /// A request of a deployment behind one that failed.
-    #[error(
-        "this request was not begun: one before it has failed, and the program did not know when it asked for these \
-         values. Await requests in their order, and ask for these values again after the failure"
-    )]
-    Behind,
     /// A call on a session that is closed.
     #[error("this session is closed; open a new one")]
     Closed,

@@ -31,7 +31,6 @@ pub use config::{Config, Limits, Named, PartyEntry};
 pub use error::SessionError;
 pub use options::{Options, family_options, protocol, truncation};
 pub use party::bell::Bell;
-pub use party::line::Receipt;
 pub use party::stats::{PhaseStats, Progress, RunStats, Stats};
 pub use plan::dry_run::PredictedPhase;
 pub use plan::lines::{Line, LineCosts};

@@ -60,9 +60,8 @@ class Request(Generic[Value]):
     def cancel(self) -> bool:
         """Interrupts the run at all parties, and returns whether it was under way.
 
-        `result` then raises `RunAborted`; if the run was about to end, it may still have values. Other requests of a
-        local session go on. In a deployment, requests behind it that were made before are not begun (see `Session.
-        run_async`). Where parties may cheat (`spdz2k`, malicious `pika`), a run that is interrupted ends the session.
+        `result` then raises `RunAborted`; if the run was about to end, it may still have values. Other requests go on.
+        Where parties may cheat (`spdz2k`, malicious `pika`), a run that is interrupted ends the session.
         """
         self._is_heard = True
         return self._native is not None and self._native.cancel()
@@ -76,7 +75,7 @@ class Request(Generic[Value]):
         Raises:
             TimeoutError: the run has not ended in this time. It goes on.
             SessionClosed: the session was closed before the run ended.
-            RunAborted: the request was cancelled, or a request before it failed (see `Session.run_async`).
+            RunAborted: the request was cancelled.
             RangeError, ProgramMismatch, PeerLost, PeerTimeout: as for `SecretArray.reveal`.
 
         Example:
@@ -93,7 +92,8 @@ class Request(Generic[Value]):
                 raise TimeoutError(at(f"result: the run has not ended within {timeout} s; it goes on"))
             self._is_heard = True
             self._value = self._take(native.values())
-            self._native = None
+            self._native = self._session = None
+            self._take = _taken  # it holds the arrays
         return self._value
 
     def __await__(self) -> Generator[Any, None, Value]:
@@ -108,7 +108,7 @@ class Request(Generic[Value]):
                     yield from ended
                 except asyncio.CancelledError:
                     self._is_heard = True
-                    native.give_up()
+                    native.cancel()
                     raise
         return self.result()
 
@@ -123,6 +123,10 @@ class Request(Generic[Value]):
         else:
             return
         warnings.warn_explicit(text, RuntimeWarning, *self._line)
+
+
+def _taken(_: list[Any]) -> Any:
+    raise AssertionError("the values were taken over before")
 
 
 def _end(future: Future[None]) -> None:
@@ -141,16 +145,13 @@ class Asking:
     ) -> Request[list[Any]]:
         """Opens several arrays in one run, as `reveal_all` does, and does not wait for the run.
 
-        It returns as soon as the request is in line. In a local session, values are checked before, and `RangeError` is
-        raised here. Requests are served in the order in which they are made; in a local session, small ones are served
-        beside a large one. The program may build and ask on meanwhile. With `shadow=True` it waits for the values.
+        It returns as soon as the request is in line. Values are checked before, and `RangeError` is raised here.
+        Requests are served in the order in which they are made; small ones are served beside a large one. The program
+        may build and ask on meanwhile.
 
-        In a deployment, all parties make the same requests in the same order: so only the thread that has requests
-        under way may build and ask on, and others get `SessionBusy`. If a request fails at a party, the requests that
-        the program makes before it hears of the failure (by `await` or `result`) are not begun, and raise
-        `RunAborted`: at another party the program may not have made them yet. Coroutines that go on for other reasons
-        than results of the session, such as timers or messages, go on in another order at another party: there is a
-        `ProgramMismatch` then. With approved runs, a request is made after the one before it has ended.
+        In a deployment it returns when the run has ended, and so does `reveal_async`: all parties must make the same
+        requests in the same order, and coroutines that go on when values come would go on in another order at another
+        party. With `shadow=True` it waits, too.
 
         Args:
             arrays: the arrays to open.
@@ -161,7 +162,7 @@ class Asking:
             A `Request`, to await; its value is that of `reveal_all`.
 
         Raises:
-            SessionBusy: in a deployment, another thread has requests under way; or runs are approved, and any is.
+            RangeError, ProgramMismatch, PeerLost, PeerTimeout, SessionBusy: as for `SecretArray.reveal`.
 
         Example:
             >>> import asyncio, quorate as qr
@@ -187,7 +188,7 @@ class Asking:
     ) -> Request[Value]:
         """Asks for the values of these arrays, for the method `what`; `take` makes its value of them."""
         session = cast("Session", self)
-        if self._answers_at_once or session._shadow is not None:
+        if self._answers_at_once or session._shadow is not None or not session.is_local:
             return Request._ended(take(session.reveal_all(*arrays, to=to, units=units)))
         native = session._native.submit(session._targets(arrays, to, what), units)
         return Request(native, lambda values: take(session._opened(values, arrays)), session)

@@ -3,7 +3,6 @@
 mod agreement;
 pub(crate) mod bell;
 pub(crate) mod job;
-pub(crate) mod line;
 mod mixing;
 pub(crate) mod part;
 mod planning;

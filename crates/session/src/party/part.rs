@@ -14,18 +14,19 @@ use crate::plan::Plan;
 /// A command for a party.
 pub(crate) enum Command {
     Run(Box<Job>, Part),
-    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
-    Plan {
-        program: Program,
-        reveals: Vec<Reveal>,
-        assumed: BTreeSet<NodeId>,
-        /// Arrays that this party released since the last run.
-        dropped: Vec<NodeId>,
-        reply: Sender<std::result::Result<Plan, SessionError>>,
-    },
-    Leave {
-        gave_up: bool,
-    },
+    Plan(Box<Asked>),
+    Leave { gave_up: bool },
+}
+
+/// A dry run that is asked for.
+pub(crate) struct Asked {
+    pub program: Program,
+    pub reveals: Vec<Reveal>,
+    /// Nodes that count as run already.
+    pub assumed: BTreeSet<NodeId>,
+    /// Arrays that this party released since the last run.
+    pub dropped: Vec<NodeId>,
+    pub reply: Sender<std::result::Result<Plan, SessionError>>,
 }
 
 /// The end of a request at one party; the worst of all parties counts.
@@ -50,7 +51,7 @@ type Told = dyn FnOnce(Ending, Option<Answer>) + Send;
 pub(crate) struct Part {
     told: Option<Box<Told>>,
     ending: Ending,
-    answer: Option<Answer>,
+    answer: Option<Box<Answer>>,
 }
 
 impl Part {
@@ -66,14 +67,14 @@ impl Part {
 
     /// Ends the part with this answer, which is sent when all parties have ended theirs.
     pub fn end(mut self, ending: Ending, answer: Option<Answer>) {
-        (self.ending, self.answer) = (ending, answer);
+        (self.ending, self.answer) = (ending, answer.map(Box::new));
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
         if let Some(told) = self.told.take() {
-            told(self.ending, self.answer.take());
+            told(self.ending, self.answer.take().map(|answer| *answer));
         }
     }
 }

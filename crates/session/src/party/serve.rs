@@ -17,8 +17,7 @@ use quorate_ring::threads;
 
 use super::bell::Bell;
 use super::job::{Job, Reply};
-use super::line::Line;
-use super::part::{Command, Ending, Part};
+use super::part::{Asked, Command, Ending, Part};
 use super::shared::{Holds, Shared};
 use super::tracks::{Seat, SitsBeside};
 use super::worker::{State, Worker};
@@ -34,8 +33,6 @@ pub(crate) struct Desk {
     pub book: Arc<Mutex<Book>>,
     pub commands: Receiver<Command>,
     pub bell: Arc<Bell>,
-    /// The line of requests, in a deployment.
-    pub line: Option<Arc<Line>>,
     pub ready: Sender<std::result::Result<Ready, SessionError>>,
 }
 
@@ -72,7 +69,7 @@ impl Visit for Serve {
 fn serve<B: Family>(serve: Serve) {
     let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
     party.set_patience(patience);
-    let Desk { book, commands, bell, line, ready } = desk;
+    let Desk { book, commands, bell, ready } = desk;
     let me = party.me();
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
@@ -86,7 +83,7 @@ fn serve<B: Family>(serve: Serve) {
                 return;
             }
         };
-    let place = Place { options, pricing, book, bell, line, setting, sharing, parties: party.parties() };
+    let place = Place { options, pricing, book, bell, setting, sharing, parties: party.parties() };
     let is_local = matches!(setting, Setting::Here { .. });
     let values = is_local.then(|| Arc::new(Shared::<B>::new(place.parties)));
     // With a limit on memory, requests come one after the other, each within the limit.
@@ -108,7 +105,6 @@ struct Place {
     pricing: Option<Pricing>,
     book: Arc<Mutex<Book>>,
     bell: Arc<Bell>,
-    line: Option<Arc<Line>>,
     setting: Setting,
     sharing: usize,
     parties: usize,
@@ -128,11 +124,11 @@ impl Place {
         backend: B,
         (values, is_beside): (Option<Arc<Shared<B>>>, bool),
     ) -> Worker<B> {
-        let Place { options, pricing, book, bell, line, setting, sharing, parties } = self;
+        let Place { options, pricing, book, bell, setting, sharing, parties } = self;
         let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options.clone(), book));
         let (store, free, remembered) = (Store::new(parties), vec![u64::MAX; parties], Remembered::default());
         let state = State { backend, options, store, prices, remembered, setting, sharing, free, is_beside };
-        Worker { party, state, values, bell, line }
+        Worker { party, state, values, bell }
     }
 }
 
@@ -167,7 +163,8 @@ impl<B: Family> Worker<B> {
                         return;
                     }
                 }
-                Command::Plan { program, reveals, assumed, dropped, reply } => {
+                Command::Plan(asked) => {
+                    let Asked { program, reveals, assumed, dropped, reply } = *asked;
                     let plan = catch_unwind(AssertUnwindSafe(|| {
                         guarded(|| {
                             if let Some(values) = &self.values {
@@ -215,9 +212,6 @@ impl<B: Family> Worker<B> {
             Ok(None) => Ending::TooLarge,
             Err(_) => Ending::Badly,
         };
-        if let Some(line) = &self.line {
-            line.ended(number, result.is_ok());
-        }
         let result = result.transpose();
         part.end(ending, result.map(|result| (reply, Reply { party: me, result })));
         self.bell.ring(number);

@@ -11,7 +11,6 @@ use quorate_planner::{Reveal, Rivals, Work};
 use super::agreement::{greeting, naming, plan_hash, short_hash};
 use super::bell::Bell;
 use super::job::{Job, Outcome};
-use super::line::Line;
 use super::mixing::{in_pieces, mix, work};
 use super::shared::Shared;
 use crate::error::SessionError;
@@ -44,8 +43,6 @@ pub(crate) struct Worker<B: Family> {
     pub(super) values: Option<Arc<Shared<B>>>,
     /// It is rung when a request has ended.
     pub(super) bell: Arc<Bell>,
-    /// The line of requests, in a deployment.
-    pub(super) line: Option<Arc<Line>>,
 }
 
 /// The state of a party apart from its links.
@@ -85,7 +82,7 @@ impl<B: Family> Worker<B> {
     /// # Errors
     /// Any error that ends a run.
     pub(super) fn run(&mut self, mut job: Job) -> std::result::Result<Option<Outcome>, SessionError> {
-        let Worker { party, state, values, line, .. } = self;
+        let Worker { party, state, values, .. } = self;
         let arrays = match values {
             None => state.store.take_over(&job.program.arrays, job.inputs, job.dropped),
             Some(values) => {
@@ -94,9 +91,6 @@ impl<B: Family> Worker<B> {
                 state.store.arrays_hash()
             }
         };
-        if let Some(line) = line.as_ref().filter(|_| !party.is_over()) {
-            line.check(job.number)?; // what the session gathered for it is taken over
-        }
         let graph = &*job.program.graph;
         let (me, parties) = (party.me(), party.parties());
         let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());

@@ -2,8 +2,6 @@
 
 mod access;
 #[cfg(test)]
-mod ahead_tests;
-#[cfg(test)]
 mod beside_tests;
 #[cfg(test)]
 mod bounds_tests;
@@ -46,7 +44,6 @@ use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
 use crate::party::bell::Bell;
-use crate::party::line::Line;
 use crate::party::part::Command;
 use crate::party::program::Program;
 use crate::party::queue::Queue;
@@ -92,13 +89,7 @@ pub struct Session {
     lost: Vec<BuildError>,
     /// Each request that has not ended has a reference to it.
     in_flight: Arc<()>,
-    /// Each of these for which its thread waits has a reference to this, too.
-    awaited: Arc<()>,
-    /// The thread that submitted the newest request.
-    asker: Option<ThreadId>,
     bell: Arc<Bell>,
-    /// The line of requests, in a deployment.
-    line: Option<Arc<Line>>,
     /// The threads that build results whose errors are stated, once for each call that has begun to.
     stating: Vec<ThreadId>,
     stats: Stats,
@@ -146,21 +137,13 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
-    /// Checks that this thread may change the program. In a deployment, while requests are under way, only the thread
-    /// that submitted them may: other threads might change it, or ask for values, in another order at each party. A
-    /// thread that waits for a request may not either; only a signal handler would.
+    /// Checks that the program may change. In a deployment it may not while a request is under way: threads might
+    /// change it, or ask for values, in another order at each party.
     ///
     /// # Errors
     /// [`SessionError::Busy`].
     fn check_alone(&self) -> Result<(), SessionError> {
-        let is_under_way = self.me.is_some() && self.has_requests();
-        let is_asker = || self.asker == Some(std::thread::current().id()) && Arc::strong_count(&self.awaited) == 1;
-        if is_under_way && !is_asker() { Err(SessionError::Busy) } else { Ok(()) }
-    }
-
-    /// Returns whether requests are under way.
-    fn has_requests(&self) -> bool {
-        Arc::strong_count(&self.in_flight) > 1
+        if self.me.is_some() && Arc::strong_count(&self.in_flight) > 1 { Err(SessionError::Busy) } else { Ok(()) }
     }
 
     /// Returns the bell that the parties ring when they have ended a request.

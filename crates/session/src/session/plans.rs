@@ -8,7 +8,7 @@ use quorate_planner::Reveal;
 use super::Session;
 use super::access::{Access, answer};
 use crate::error::SessionError;
-use crate::party::part::Command;
+use crate::party::part::{Asked, Command};
 use crate::plan::Plan;
 use crate::reveals::Told;
 
@@ -52,7 +52,7 @@ impl Session {
         let (reply, plan) = channel();
         let (program, assumed, dropped) =
             (self.program.clone(), assumed.iter().copied().collect(), self.dropped.clone());
-        let plan_of = Command::Plan { program, reveals, assumed, dropped, reply };
+        let plan_of = Command::Plan(Box::new(Asked { program, reveals, assumed, dropped, reply }));
         seat.commands.send(plan_of).map_err(|_| SessionError::WorkerGone)?;
         Ok(Planning { plan, told, hash })
     }

@@ -12,7 +12,6 @@ use super::range_checks::Checked;
 use crate::audit::{Audit, Entry};
 use crate::error::SessionError;
 use crate::party::job::{Outcome, Reply};
-use crate::party::line::Receipt;
 use crate::party::program::Length;
 use crate::party::queue::Queue;
 use crate::party::stats::Progress;
@@ -26,8 +25,6 @@ pub(super) struct How {
     pub units: bool,
     /// The values are for a check and not for the user: they are not logged, and their costs are not counted.
     pub is_peek: bool,
-    /// The thread that asks does not wait; it builds and asks on.
-    pub is_ahead: bool,
 }
 
 /// A run that was asked for. The parties of a session serve requests in the order in which they were submitted; in a
@@ -56,9 +53,6 @@ pub struct Request {
     pub(super) length: Length,
     /// Counts the requests that have not ended.
     pub(super) _in_flight: Arc<()>,
-    /// Counts those of them for which a thread waits.
-    pub(super) _awaited: Option<Arc<()>>,
-    pub(super) receipt: Arc<Receipt>,
     /// The process that submitted it; a fork has none of the parties' threads.
     pub(super) process: u32,
 }
@@ -67,12 +61,6 @@ impl Request {
     /// Returns the number of the request in its session.
     pub fn number(&self) -> u64 {
         self.number
-    }
-
-    /// Returns the receipt of the request. Hold it until the program hears of the request's end, where that is after
-    /// [`Session::finish`](super::Session::finish).
-    pub fn receipt(&self) -> Arc<Receipt> {
-        self.receipt.clone()
     }
 
     /// Notes what the check of the request's values found; it counts once the request has ended well.

@@ -12,7 +12,6 @@ use super::request::{How, Logged, Request};
 use super::{Revealed, Session};
 use crate::error::SessionError;
 use crate::party::job::Job;
-use crate::party::line::Receipt;
 use crate::party::stats::Progress;
 use crate::reveals::Told;
 
@@ -39,28 +38,15 @@ impl Session {
     /// units of its ring. The session may be used meanwhile.
     ///
     /// # Errors
-    /// [`SessionError::Closed`]; [`SessionError::Busy`] in a deployment where a request of another thread is under way,
-    /// [`SessionError::BeforeApproval`] where runs are approved and any is; those of the approval and of the log.
+    /// [`SessionError::Closed`]; [`SessionError::Busy`] in a deployment where a request is under way; those of the
+    /// approval and of the log.
     pub fn submit(&mut self, reveals: &[(NodeId, Option<usize>)], units: bool) -> Result<Request, SessionError> {
         self.submit_as(reveals, How { units, ..How::default() })
-    }
-
-    /// Submits a run like [`Session::submit`], for which this thread does not wait: in a deployment it may build on and
-    /// submit more, in the order of the other parties. Requests behind one that fails are not begun, until the program
-    /// has heard of the failure ([`Request::receipt`]).
-    ///
-    /// # Errors
-    /// Those of [`Session::submit`].
-    pub fn submit_ahead(&mut self, reveals: &[(NodeId, Option<usize>)], units: bool) -> Result<Request, SessionError> {
-        self.submit_as(reveals, How { units, is_ahead: true, ..How::default() })
     }
 
     pub(super) fn submit_as(&mut self, reveals: &[(NodeId, Option<usize>)], how: How) -> Result<Request, SessionError> {
         self.check_open()?;
         self.check_alone()?;
-        if self.approval.is_asked_for() && self.has_requests() {
-            return Err(SessionError::BeforeApproval);
-        }
         let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         for &Reveal { to, .. } in &reveals {
             if let Some(party) = to.filter(|&to| to >= self.parties) {
@@ -96,12 +82,8 @@ impl Session {
             checked: None,
             length: self.program.length(),
             _in_flight: self.in_flight.clone(),
-            _awaited: (!how.is_ahead).then(|| self.awaited.clone()),
-            receipt: Receipt { number: self.jobs, line: self.line.clone(), process: self.process }.into(),
             process: self.process,
         };
-        self.asker = Some(std::thread::current().id());
-        self.line.iter().for_each(|line| line.submitted(self.jobs));
         self.queue.run(self.jobs, jobs);
         Ok(request)
     }

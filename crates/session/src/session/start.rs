@@ -22,7 +22,6 @@ use crate::connect::{self, LocalLinks};
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::bell::Bell;
-use crate::party::line::Line;
 use crate::party::part::Command;
 use crate::party::program::Program;
 use crate::party::queue::Queue;
@@ -119,12 +118,12 @@ impl Session {
         keep_reserve();
         let program = Program { graph: Arc::new(Graph::with(place.rules(protocol, &options))), ..Program::default() };
         let (book, (ready, is_ready)) = (Arc::default(), channel());
-        let (bell, line) = (Arc::<Bell>::default(), place.me.map(|_| Arc::<Line>::default()));
+        let bell = Arc::<Bell>::default();
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
-            let (book, bell, line) = (Arc::clone(&book), bell.clone(), line.clone());
-            let desk = Desk { book, commands: inbox, bell, line, ready: ready.clone() };
+            let (book, bell) = (Arc::clone(&book), bell.clone());
+            let desk = Desk { book, commands: inbox, bell, ready: ready.clone() };
             let party = net.me();
             let seat = place.seat(net, (protocol, &options), desk, commands)?;
             seats.push((party, seat));
@@ -160,10 +159,7 @@ impl Session {
             look: check.then(|| Look::new(max_memory)),
             lost: vec![],
             in_flight: Arc::default(),
-            awaited: Arc::default(),
-            asker: None,
             bell,
-            line,
             stating: vec![],
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
