@@ -133,7 +133,16 @@ fn chains() -> Program {
         deep = p.at().binary(if i % 2 == 0 { B::Add } else { B::Sub }, deep, y).unwrap();
     }
     p.reveal(|mut at| at.binary(B::Mul, deep, x));
-    p.within = 89;
+    // Squares: a piece of a matrix's reads rows of it, and all of it.
+    let square = p.input(&[6, 6], INT, 30);
+    let above = p.at().binary(B::Add, square, y).unwrap();
+    p.reveal(|mut at| at.matmul(above, above));
+    let many = p.input(&[4, 3, 3], INT, 30);
+    let above = p.at().binary(B::Sub, many, Operand::int(&2)).unwrap();
+    p.reveal(|mut at| at.matmul(above, above));
+    let row = p.at().unary(UnaryOp::Neg, y).unwrap();
+    p.reveal(|mut at| at.matmul(row, row));
+    p.within = 93;
     p
 }
 
@@ -170,7 +179,10 @@ fn reads() -> Program {
     p.reveal(|mut at| at.matmul(column, column));
     let row = p.at().reshape(column, &[1, 30]).unwrap();
     let rows = p.at().reshape(x, &[30, 1]).unwrap();
-    p.reveal(|mut at| at.matmul(row, rows));
+    let sum = p.reveal(|mut at| at.matmul(row, rows));
+    p.reveal(|mut at| at.unary(UnaryOp::Neg, sum));
+    let sum = p.at().matmul(row, hot).unwrap();
+    p.reveal(|mut at| at.unary(UnaryOp::Neg, sum)); // no product of one row is within its user
     p
 }
 
@@ -260,6 +272,20 @@ fn inputs_are_whole_where_a_user_reads_them_so() {
     p.reveal(|mut at| at.cumsum(y, Some(0)));
     p.within = 0;
     check_exact::<Clear>(&p, 1, &[4]);
+    // So is it in another shape, of which pieces read ranges.
+    let mut p = Program::default();
+    let (x, y) = (p.read(&[30], INT, 300), p.read(&[30], INT, 300));
+    for (read, other_shapes) in [(x, [[30, 1], [1, 30]]), (y, [[5, 6], [6, 5]])] {
+        let shaped = other_shapes.iter().fold(read, |shaped, shape| p.at().reshape(shaped, shape).unwrap());
+        p.reveal(|mut at| at.sum(shaped, None, false));
+        p.reveal(|mut at| at.binary(B::Mul, shaped, shaped));
+    }
+    p.within = 6;
+    check_exact::<Clear>(&p, 1, &[4]);
+    p.reveal(|mut at| at.max(x, None, false));
+    p.within = 3;
+    check_exact::<Clear>(&p, 1, &[4]);
+    check_exact::<Rss>(&p, 3, &[7]);
 }
 
 #[test]
