@@ -218,8 +218,8 @@ impl Session {
         let dtype = self.dtype(py, dtype, &line)?;
         let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
-        // No other thread may build before values in memory are accepted: if they are refused, they remove the node. Those
-        // that are read in parts are checked afterwards, since reading them runs Python code.
+        // No other thread may build before values in memory are accepted: if they are refused, they remove the node.
+        // Those that are read in parts are checked afterwards, since reading them runs Python code.
         let (seen, warnings) = self.with(py, |session| {
             let parties = session.parties();
             let id = session.build(Source::new(line.0, line.1), |b| {

@@ -178,8 +178,8 @@ impl Split {
         }
     }
 
-    /// Returns whether pieces of node `id` read ranges of an operand, so that it can be made piece by piece. If the node
-    /// reads it several times, as in a square, each piece reads one range of it.
+    /// Returns whether pieces of node `id` read ranges of an operand, so that it can be made piece by piece. If the
+    /// node reads it several times, as in a square, each piece reads one range of it.
     pub fn takes_ranges(self, graph: &Graph, id: NodeId, operand: NodeId) -> bool {
         let node = graph.node(id);
         let reads_range = |place: usize| match self {

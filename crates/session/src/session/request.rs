@@ -28,7 +28,8 @@ pub(super) struct How {
 }
 
 /// A run that was asked for. The parties of a session serve requests in the order in which they were submitted; in a
-/// local session, small ones may overtake others. Wait for its end without the session, then pass it to [`Session::finish`](super::Session::finish).
+/// local session, small ones may overtake others. Wait for its end without the session, then pass it to
+/// [`Session::finish`](super::Session::finish).
 ///
 /// A request that is dropped is interrupted; its parties tell those of other processes.
 pub struct Request {
