@@ -181,7 +181,6 @@ def test_files_of_four_times_the_limit(tmp_path: Path, program: str) -> None:
 
 @pytest.mark.parametrize("compared", [False, True])
 def test_sums_of_groups_are_planned_within_the_limit(compared: bool) -> None:
-    """Also if steps use the sums element by element: a product of one row is not made within them."""
     with qr.local("rss", max_memory="24MB") as mpc, mpc._without_values():
         keys = mpc.read(owner=0, columns="a", shape=1_500_000, dtype=qr.int(64), bound=(0, 6))
         values = mpc.read(owner=1, columns="b", shape=1_500_000, dtype=qr.int(64), bound=1000)

@@ -188,13 +188,10 @@ impl Split {
             Split::Rows { .. } | Split::Images(_) => place == 0,
             Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
         };
-        let places = || (0..node.inputs.len()).filter(|&place| node.inputs[place] == operand);
-        if !places().all(reads_range) {
-            return false;
-        }
+        let mut places = (0..node.inputs.len()).filter(|&place| node.inputs[place] == operand);
+        let Some(first) = places.next().filter(|&first| reads_range(first)) else { return false };
         let takes = self.piece(graph, id, 0..self.units(node).min(1), true).takes;
-        let mut ranges = places().map(|place| &takes[place]);
-        ranges.next().is_none_or(|first| ranges.all(|range| range == first))
+        places.all(|place| takes[place] == takes[first])
     }
 
     /// Returns the piece of node `id` that has these units.
