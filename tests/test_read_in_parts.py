@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment, error_of
-from quorate.tables import _csv_parts, _rows
+from quorate.tables import _csv, _csv_parts, _rows
 from quorate.tables._rows import FileRows
 
 pa = pytest.importorskip("pyarrow")
@@ -178,11 +179,13 @@ def test_files_of_four_times_the_limit(tmp_path: Path, program: str) -> None:
     np.testing.assert_allclose(eval(result), next(v for k, v in wanted.items() if k in program), atol=2**-10)
 
 
-def test_sums_of_groups_are_planned_within_the_limit() -> None:
+@pytest.mark.parametrize("compared", [False, True])
+def test_sums_of_groups_are_planned_within_the_limit(compared: bool) -> None:
     with qr.local("rss", max_memory="24MB") as mpc, mpc._without_values():
         keys = mpc.read(owner=0, columns="a", shape=1_500_000, dtype=qr.int(64), bound=(0, 6))
         values = mpc.read(owner=1, columns="b", shape=1_500_000, dtype=qr.int(64), bound=1000)
-        plan = mpc.explain(mpc.group_by(keys, 7).sum(values))
+        sums = mpc.group_by(keys, 7).sum(values)
+        plan = mpc.explain(sums > 100 if compared else sums)
         assert plan.refusal is None and plan.memory_bytes < 24 * MB
 
 
@@ -216,6 +219,118 @@ def test_a_file_that_changes_ends_the_run(tmp_path: Path, change: str) -> None:
             x.sum().reveal()
         # The session goes on.
         assert mpc.input([1, 2], owner=0).sum().reveal() == 3
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_file_that_changes_while_it_is_parsed_says_so(tmp_path: Path, suffix: str, monkeypatch: Any) -> None:
+    """Not what the parser says of it, which may be nothing."""
+    path = written(tmp_path / f"x{suffix}", numbers(100), 30)
+    parts = {".csv": _csv_parts.CsvParts, ".parquet": _rows._ParquetParts}[suffix]
+
+    def fails(self: Any, *given: Any) -> Any:
+        if changes:
+            path.write_text("b\n2\n", encoding="utf-8")
+        raise StopIteration
+
+    rows = FileRows(path)
+    for method in ("batch", "__init__"):
+        monkeypatch.setattr(parts, method, fails)
+        for changes, error in ((False, StopIteration), (True, qr.ConfigError)):
+            rows._batches.clear()
+            with pytest.raises(error, match="changed while it was read" if changes else None):
+                rows(0, 1) if method == "batch" else FileRows(path)
+        written(path, numbers(100), 30)
+
+
+def test_errors_of_files_have_words(tmp_path: Path, monkeypatch: Any) -> None:
+    path = written(tmp_path / "x.parquet", numbers(100), 30)
+    with qr.local("rss") as mpc:
+        x = mpc.read(path, owner=0, columns="a")
+
+        def fails(self: Any, start: int, stop: int) -> Any:
+            raise StopIteration
+
+        monkeypatch.setattr(FileRows, "__call__", fails)
+        with pytest.raises(qr.QuorateError, match="StopIteration"):
+            x.sum().reveal()
+
+
+@pytest.mark.skipif(not hasattr(os, "utime") or sys.platform == "win32", reason="times of status change are of Unix")
+def test_a_file_of_the_same_length_and_time_is_seen_to_change(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", {"a": np.array([1, 2, 3])}, 3)
+    rows, before = FileRows(path), path.stat()
+    with path.open("r+", encoding="utf-8") as file:
+        file.write("a\n7")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns and path.stat().st_size == before.st_size
+    with pytest.raises(qr.ConfigError, match="changed while it was read"):
+        rows(0, 3)
+
+
+LARGE = 2**63 + 5
+
+#: Columns of which some batches have integers that no float64, or no int64, holds. Batches have 3 rows.
+MIXED: dict[str, list[list[Any]]] = {
+    "negative and beyond int64, in one column": [[-1, 1, 1, 1, 1, LARGE]],
+    "beyond int64 and negative, in one column": [[LARGE, 1, 1, 1, 1, -1]],
+    "negative and beyond int64, in two columns": [[-1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, LARGE]],
+    "beyond int64 and not negative": [[0, 1, 1, 1, 1, LARGE]],
+    "too long beside reals of the column": [[2**53 + 1, 1, 1, 1, 1, 0.5]],
+    "too long beside reals of another column": [[2**53 + 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.5]],
+    "too low beside reals of another column": [[-(2**53) - 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.5]],
+    "long, but a real, beside reals of another column": [[2**60, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.5]],
+    "neither the least nor the largest, beside reals": [[1, 2**53 + 1, 2**60, 1, -(2**60), 1], [1, 1, 1, 1, 1, 0.5]],
+    "the least beside reals": [[-(2**63), 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.5]],
+    "beyond int64 beside reals": [[1, 1, 1, 1, 1, LARGE], [0.5, 1, 1, 1, 1, 1]],
+    "the largest beside reals": [[2**64 - 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.5]],
+    "true beside numbers": [["true", "true", "true", 1, 1, 1]],
+    "true beside a column of numbers": [["true"] * 6, [1, 1, 1, 1, 1, 0.5]],
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_batches_of_several_types_are_read_as_the_whole_file_is(tmp_path: Path, name: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_csv_parts, "_BATCH", 3)
+    monkeypatch.setattr(_csv, "_CHUNK", 3)
+    columns = MIXED[name]
+    lines = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([",".join("abc"[: len(columns)]), *lines]) + "\n", encoding="utf-8")
+    try:
+        whole = qr.read(path).array
+    except (qr.RangeError, qr.DtypeError) as error:
+        with pytest.raises(type(error), match=re.escape(str(error).partition(" (at ")[0])):
+            FileRows(path)
+        return
+    rows = FileRows(path)
+    assert rows.kind == whole.dtype.kind
+    for start, stop in ((0, rows.shape[0] * rows.shape[1]), (0, 3), (2, 5)):
+        kind, packed = rows(start, stop)
+        found = np.frombuffer(packed, {"f": "f8", "i": "i8", "u": "u8", "?": "?"}[kind])
+        assert found.tolist() == whole.ravel()[start:stop].tolist()
+
+
+def test_rows_of_several_batches_are_never_rounded(tmp_path: Path) -> None:
+    """Batches of Parquet have types of their own, where one has integers beyond int64."""
+    table = pa.table({"a": pa.array([-1, 1, 1, 1], pa.int64()), "b": pa.array([1, 1, 1, LARGE], pa.uint64())})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=2)
+    with pytest.raises(qr.RangeError, match="negative numbers and ones beyond int64"):
+        qr.read(tmp_path / "x.parquet")
+    rows = FileRows(tmp_path / "x.parquet")
+    assert [rows(0, 4)[0], rows(4, 8)[0]] == ["i", "u"]
+    with pytest.raises(qr.RangeError, match="negative numbers and ones beyond int64"):
+        rows(0, 8)
+    with qr.local("rss") as mpc, pytest.raises(qr.RangeError):
+        mpc.read(tmp_path / "x.parquet", owner=0, shape=(4, 2), dtype=qr.uint(64))
+
+
+def test_messages_name_the_method(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"a\n{LARGE}\n", encoding="utf-8")
+    for protocol in ("rss", "spdz2k"):
+        with qr.local(protocol) as mpc:
+            for method in ("read", "input_file"):
+                with pytest.raises(qr.ShapeError, match=rf"\b{method}: numbers beyond int64: state dtype"):
+                    getattr(mpc, method)(tmp_path / "x.csv", owner=0)
 
 
 def test_only_wanted_columns_are_read(tmp_path: Path) -> None:

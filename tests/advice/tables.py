@@ -223,7 +223,7 @@ FILES = [
         ...,
     ),
     Case(
-        "input_file: numbers beyond int64: state dtype=qr.uint(64)",
+        "{}: numbers beyond int64: state dtype=qr.uint(64)",
         "(tmp / 'a.csv').write_text('n\\n9223372036854775808\\n'); mpc.input_file(tmp / 'a.csv', owner=0)",
         "(tmp / 'a.csv').write_text('n\\n9223372036854775808\\n'); mpc.input_file(tmp / 'a.csv', owner=0, {0})",
         [[2**63]],

@@ -24,7 +24,7 @@ const MOST_ELEMENTS: usize = 1 << 48;
 /// Returns the number of elements of `shape`, which positions of 32 bits number; [`Fault::TooLong`] beyond 2^32 - 1.
 pub fn numbered(shape: &[usize]) -> Result<usize, Fault> {
     let elements = elements(shape)?;
-    if u32::try_from(elements).is_err() {
+    if u32::try_from(full(shape).unwrap_or(usize::MAX)).is_err() {
         return Err(Fault::TooLong { shape: shape.into() });
     }
     Ok(elements)
@@ -33,13 +33,16 @@ pub fn numbered(shape: &[usize]) -> Result<usize, Fault> {
 /// Returns the number of elements of `shape`; [`Fault::TooLarge`] beyond 2^48.
 pub fn elements(shape: &[usize]) -> Result<usize, Fault> {
     let too_large = || Fault::TooLarge { shape: shape.into() };
-    // A zero makes the array empty, but its other sizes must still be valid, since reductions turn them into non-empty
-    // shapes.
-    let full = shape.iter().filter(|&&s| s != 0).try_fold(1usize, |n, &s| n.checked_mul(s));
-    match full {
+    match full(shape) {
         Some(n) if n <= MOST_ELEMENTS => Ok(if shape.contains(&0) { 0 } else { n }),
         _ => Err(too_large()),
     }
+}
+
+/// Returns the product of the sizes that are not zero. A zero makes the array empty, but its other sizes must still be
+/// valid, since reductions turn them into non-empty shapes.
+fn full(shape: &[usize]) -> Option<usize> {
+    shape.iter().filter(|&&s| s != 0).try_fold(1usize, |n, &s| n.checked_mul(s))
 }
 
 /// Returns the shape that both operands broadcast to.

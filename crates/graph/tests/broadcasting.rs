@@ -42,6 +42,8 @@ fn sizes() {
     assert!(shape::elements(&[1 << 24, (1 << 24) + 1]).is_err());
     assert_eq!(shape::numbered(&[u32::MAX as usize]), Ok(u32::MAX as usize));
     assert!(shape::numbered(&[1 << 16, 1 << 16]).is_err());
+    assert_eq!(shape::numbered(&[0, u32::MAX as usize]), Ok(0));
+    assert!(shape::numbered(&[0, 1 << 32]).is_err());
     assert!(shape::elements(&[usize::MAX, usize::MAX, 0]).is_err());
     assert_eq!(shape::reshaped(12, &[3, -1, 2]).unwrap(), [3, 2, 2]);
     assert_eq!(shape::reshaped(0, &[0, 7]).unwrap(), [0, 7]);

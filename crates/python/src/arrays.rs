@@ -119,7 +119,7 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
 
 impl Session {
     /// Provides the values of an input that is read in parts, after checking all of them. Values that are refused
-    /// remove the input, if nothing was built since. Returns warnings.
+    /// remove the input, or release it if another thread built something while they were checked. Returns warnings.
     fn provide_rows(
         &self,
         py: Python<'_>,
@@ -167,9 +167,15 @@ impl Called {
     }
 }
 
+/// Returns the words of an error of Python's; its type, where it has none.
+fn words_of(py: Python<'_>, error: &PyErr) -> String {
+    let (value, words) = (error.value(py), error.value(py).to_string());
+    if words.is_empty() { value.repr().map_or(words, |shown| shown.to_string()) } else { words }
+}
+
 impl Rows for Called {
     fn read(&self, range: Range<usize>) -> Result<Data, String> {
-        let read = Python::try_attach(|py| self.call(py, range).map_err(|error| error.value(py).to_string()));
+        let read = Python::try_attach(|py| self.call(py, range).map_err(|error| words_of(py, &error)));
         read.unwrap_or_else(|| Err("the interpreter ends".into()))
     }
 }
@@ -212,7 +218,8 @@ impl Session {
         let dtype = self.dtype(py, dtype, &line)?;
         let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
-        // No other thread may build before the values are accepted: values that are refused remove the node.
+        // No other thread may build before values in memory are accepted: if they are refused, they remove the node.
+        // Those that are read in parts are checked afterwards, since reading them runs Python code.
         let (seen, warnings) = self.with(py, |session| {
             let parties = session.parties();
             let id = session.build(Source::new(line.0, line.1), |b| {

@@ -13,7 +13,7 @@ import numpy as np
 from quorate._source import at
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
-__all__ = ["WORDS", "is_frame", "joined", "number_column", "of_frame", "pyarrow"]
+__all__ = ["WORDS", "inexact", "is_frame", "joined", "number_column", "of_frame", "of_one_type", "pyarrow"]
 
 WORDS = (
     "words and dates go in by mpc.input_frame(table, owner=0, "
@@ -162,19 +162,43 @@ def joined(columns: Sequence[np.ndarray], names: Sequence[str] | None, what: str
     """
     if not columns:
         raise ShapeError(at(f"{what}: the table has no columns"))
-    kinds = {column.dtype.kind for column in columns}
+    of = [_named(names[place] if names is not None else place) for place in range(len(columns))]
+    return np.stack(of_one_type(columns, of, what), axis=1)
+
+
+def of_one_type(parts: Sequence[np.ndarray], of: Sequence[str], what: str) -> list[np.ndarray]:
+    """Returns parts in the type that holds all of them, without rounding; `of` names each part in errors.
+
+    >>> [part.dtype.kind for part in of_one_type([np.array([1, 2]), np.array([0.5])], ["", ""], "input")]
+    ['f', 'f']
+
+    Raises:
+        RangeError: no type holds all of them.
+    """
+    kinds = {part.dtype.kind for part in parts}
     if kinds == {"b"}:
-        return np.stack(columns, axis=1)
+        return list(parts)
     if "f" in kinds:
-        for place, column in enumerate(columns):
-            if column.dtype.kind in "iu" and (column.astype(np.float64).astype(column.dtype) != column).any():
-                name = _named(names[place]) if names is not None else _named(place)
+        for part, name in zip(parts, of, strict=True):
+            if part.dtype.kind in "iu" and inexact(part).any():
                 raise RangeError(
                     at(f"{what}: integers{name} are too long to stand beside reals: give them apart, or scale them")
                 )
-        return np.stack([column.astype(np.float64) for column in columns], axis=1)
+        return [part.astype(np.float64, copy=False) for part in parts]
     if "u" in kinds:
-        if any(column.size and column.dtype.kind == "i" and int(column.min()) < 0 for column in columns):
+        if any(part.size and part.dtype.kind == "i" and int(part.min()) < 0 for part in parts):
             raise RangeError(at(f"{what}: negative numbers and ones beyond int64 do not go into one array"))
-        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
-    return np.stack([column.astype(np.int64) for column in columns], axis=1)
+        return [part.astype(np.uint64, copy=False) for part in parts]
+    return [part.astype(np.int64, copy=False) for part in parts]
+
+
+def inexact(integers: np.ndarray) -> np.ndarray:
+    """Returns, for each integer, whether float64 does not hold it.
+
+    >>> inexact(np.array([1, 2**53, 2**53 + 1, -(2**63), 2**63 - 1])).tolist()
+    [False, False, True, False, True]
+    """
+    wide = integers.astype(np.float64)
+    beyond = wide >= float(np.iinfo(integers.dtype).max)  # rounded up to 2^63 or 2^64, which have no integer
+    found: np.ndarray = beyond | (np.where(beyond, 0, wide).astype(integers.dtype) != integers)
+    return found

@@ -13,12 +13,12 @@ import numpy as np
 
 from quorate._display._text_tables import counted
 from quorate._source import at
+from quorate._values._frames import inexact, of_one_type
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
 __all__ = [
     "Column",
     "delimiter_of",
-    "is_long",
     "is_number",
     "lines_of",
     "listed",
@@ -170,9 +170,9 @@ def _advice(cell: str) -> str:
     return f"are cells divided by {mark!r}? State delimiter="
 
 
-def is_long(part: np.ndarray) -> bool:
-    """Returns whether integers are too long to stand beside reals."""
-    return part.dtype.kind == "i" and part.size > 0 and bool(np.abs(part).max() > 1 << 53)
+def _is_long(part: np.ndarray) -> bool:
+    """Returns whether integers are too long to stand beside reals of their own column."""
+    return part.dtype.kind == "i" and part.size > 0 and max(int(part.max()), -int(part.min())) > 1 << 53
 
 
 class Column:
@@ -253,22 +253,33 @@ class Column:
         """Returns the cells that were added last, and forgets them."""
         return self._parts.pop()
 
-    def check(self, kinds: set[str], is_long: bool) -> None:
-        """Checks that parts of these types go together; `is_long`: one has integers beyond 2^53."""
-        if "b" in kinds and len(kinds) > 1:
-            raise DtypeError(at(f"{self._path}: column {self._name!r} has true and false beside numbers"))
-        if "f" in kinds and ("u" in kinds or is_long):
-            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
+    def sum_up(self) -> None:
+        """Forgets the cells so far, but those that decide which types hold the column, alone or beside others."""
+        for kind in {part.dtype.kind for part in self._parts}:
+            same = [part for part in self._parts if part.dtype.kind == kind]
+            others = [part for part in self._parts if part.dtype.kind != kind]
+            self._parts = [*others, _summary(np.concatenate(same))]
 
     def whole(self) -> np.ndarray:
         """Returns the whole column, in the narrowest type that holds it."""
-        kinds: set[str] = {part.dtype.kind for part in self._parts}
-        self.check(kinds, any(is_long(part) for part in self._parts))
         if not self._parts:
             return np.zeros(0, np.int64)
-        if "u" in kinds and kinds != {"u"}:
-            exact = [int(v) for part in self._parts if part.dtype.kind != "f" for v in part.tolist()]
-            if min(exact) < 0:
-                raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
-            return np.array(exact, np.uint64)
-        return np.concatenate(self._parts)
+        kinds = {part.dtype.kind for part in self._parts}
+        if "b" in kinds and len(kinds) > 1:
+            raise DtypeError(at(f"{self._path}: column {self._name!r} has true and false beside numbers"))
+        mixes = "f" in kinds and ("u" in kinds or any(map(_is_long, self._parts)))
+        is_negative = any(part.dtype.kind == "i" and part.size > 0 and part.min() < 0 for part in self._parts)
+        if mixes or ("u" in kinds and is_negative):
+            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
+        return np.concatenate(of_one_type(self._parts, [""] * len(self._parts), str(self._path)))
+
+
+def _summary(cells: np.ndarray) -> np.ndarray:
+    """Returns some cells that no other type holds if it does not hold all of them.
+
+    >>> _summary(np.array([3, -5, 2**53 + 1, 2**60])).tolist()
+    [-5, 1152921504606846976, 9007199254740993]
+    """
+    if cells.dtype.kind in "bf":
+        return cells[:1].copy()
+    return np.concatenate([[cells.min(), cells.max()], cells[inexact(cells)][:1]]).astype(cells.dtype)

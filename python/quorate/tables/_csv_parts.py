@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,7 +13,7 @@ import numpy as np
 from quorate._source import at
 from quorate._values._frames import joined
 from quorate.errors import ConfigError, ShapeError
-from quorate.tables._csv import Column, delimiter_of, is_long, is_number, lines_of, positions, same_length
+from quorate.tables._csv import Column, delimiter_of, is_number, lines_of, positions, same_length
 
 __all__ = ["CsvParts"]
 
@@ -59,8 +59,6 @@ class CsvParts:
             self.columns = len(self._wanted)
             self.names = names and tuple(names[place] for place in self._wanted)
             parsers = self._parsers()
-            kinds: list[set[str]] = [set() for _ in parsers]
-            long = [False] * len(parsers)
             pending = [] if titled else [head]
             place = text.read if titled else 0
             while chunk := pending + list(islice(lines, _BATCH - len(pending))):
@@ -68,13 +66,13 @@ class CsvParts:
                 self._places.append(place)
                 self.starts.append(self.starts[-1] + len(chunk))
                 place = text.read
-                for column, part in enumerate(self._parts_of(chunk, parsers)):
-                    kinds[column].add(part.dtype.kind)
-                    long[column] |= is_long(part)
-        for parser, of_column, is_too_long in zip(parsers, kinds, long, strict=True):
-            parser.check(of_column, is_too_long)
-        all_kinds = set().union(*kinds)
-        return "f" if "f" in all_kinds else "b" if all_kinds == {"b"} else "u" if "u" in all_kinds else "i"
+                self._add(chunk, parsers)
+                for parser in parsers:
+                    parser.sum_up()
+        # What no type holds is refused as where the file is read whole.
+        found = [parser.whole() for parser in parsers]
+        most = max(map(len, found), default=0)
+        return joined([np.resize(cells, most) for cells in found], self.names, str(self._file)).dtype.kind
 
     def batch(self, number: int) -> np.ndarray:
         """Returns the rows of a batch, as an array of shape (rows, columns)."""
@@ -83,18 +81,19 @@ class CsvParts:
             opened.seek(start)
             reader = csv.reader(_Text(opened, start), delimiter=self._delimiter, strict=True)
             chunk = list(islice(lines_of(reader), self.starts[number + 1] - self.starts[number]))
-        return joined(list(self._parts_of(chunk, self._parsers())), self.names, str(self._file))
+        parsers = self._parsers()
+        self._add(chunk, parsers)
+        return joined([parser.whole() for parser in parsers], self.names, str(self._file))
 
     def _parsers(self) -> list[Column]:
         names = self.names or tuple(map(str, self._wanted))
         return [Column(self._file, name) for name in names]
 
-    def _parts_of(self, chunk: list[tuple[int, list[str]]], parsers: list[Column]) -> Iterator[np.ndarray]:
+    def _add(self, chunk: list[tuple[int, list[str]]], parsers: list[Column]) -> None:
         same_length(self._file, chunk, self._count)
         numbers = [number for number, _ in chunk]
         for place, parser in zip(self._wanted, parsers, strict=True):
             parser.add([cells[place].strip() for _, cells in chunk], numbers)
-            yield parser.take()
 
 
 class _Text:

@@ -168,7 +168,7 @@ class Files:
     ) -> SecretArray:
         r"""Inputs a party's file as a secret array that is never whole in memory: for files that are larger than it.
 
-        Arguments, form and errors are those of `input_file`. The owner reads the file once to check every value, and
+        Arguments, form and errors are those of `input_file`. The owner reads the whole file to check every value, and
         then again in parts, when steps of a run need them: only the wanted columns, in batches of at most 65,536 rows
         of a Parquet or text file, or the record batches of an Arrow file. The file must not change until the session
         ends.
@@ -221,14 +221,16 @@ def _given(
     elif here and not (session._nothing_is_sent and (shape is not None or form is not None)):
         raise ConfigError(at(f"{what}: party {number} has no file: {_how(session.is_local, number)}"))
     if shape is None:
-        told = _told(session, _form_of(values, dtype) if values is not None else form if here else None, number)
+        told = _told(
+            session, what, _form_of(values, what, dtype) if values is not None else form if here else None, number
+        )
         if form is not None and (form.shape, dtype or form.dtype) != (told.shape, dtype or told.dtype):
             raise ShapeError(at(f"{what}: party {number} has {told}, and --form {number}= expects {form}"))
         shape, dtype = told.shape, dtype or told.dtype
     elif values is None and dtype is None:
         raise ConfigError(at(f"{what}: shape= is stated for party {number}'s file: state dtype=, too"))
     if opens is FileRows:
-        dtype = dtype or _form_of(values).dtype
+        dtype = dtype or _form_of(values, what).dtype
         return _read_in_parts(session, values, number, shape, dtype, bound, bound_check)
     return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound, bound_check=bound_check)
 
@@ -256,7 +258,7 @@ _TYPES = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64}
 _KINDS = ("bit", "int", "uint", "fixed")
 
 
-def _told(session: Session, own: Form | None, owner: int) -> Form:
+def _told(session: Session, what: str, own: Form | None, owner: int) -> Form:
     """Returns the form of the owner's data, which the owner announces in one run.
 
     Raises:
@@ -276,7 +278,7 @@ def _told(session: Session, own: Form | None, owner: int) -> Form:
         form = parse_form(f"{first}{f'x{second}' * (axes - 1)}:{_KINDS[kind]}{bits * (kind > 0) or ''}{_dot(frac)}")
         if form is not None:
             return form
-    raise RangeError(at(f"input_file: party {owner} tells no form of a file"))
+    raise RangeError(at(f"{what}: party {owner} tells no form of a file"))
 
 
 def _dot(frac: int) -> str:
@@ -297,14 +299,14 @@ def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None
         return stated.selected(columns)
     if not Path(text).is_file():
         raise ConfigError(at(f"--form {owner}={text}: neither a file nor a form such as 114x30:fixed64.16"))
-    return _form_of(read(text, columns))
+    return _form_of(read(text, columns), f"--form {owner}={text}")
 
 
-def _form_of(values: Any, dtype: Dtype | None = None) -> Form:
-    array = np.empty(0, _TYPES[values.kind]) if isinstance(values, FileRows) else as_numbers(values, "input_file")
+def _form_of(values: Any, what: str, dtype: Dtype | None = None) -> Form:
+    array = np.empty(0, _TYPES[values.kind]) if isinstance(values, FileRows) else as_numbers(values, what)
     shape = values.shape if isinstance(values, FileRows) else array.shape
     if dtype is not None:
         return Form(shape, check(dtype))
     if array.dtype.kind == "u":
-        raise ShapeError(at("input_file: numbers beyond int64: state dtype=qr.uint(64)"))
+        raise ShapeError(at(f"{what}: numbers beyond int64: state dtype=qr.uint(64)"))
     return Form(shape, natural_dtype(array))

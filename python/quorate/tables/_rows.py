@@ -6,14 +6,14 @@ import bisect
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from quorate._source import at
-from quorate._values._frames import of_frame, pyarrow
+from quorate._values._frames import of_frame, of_one_type, pyarrow
 from quorate.errors import ConfigError, ShapeError
 from quorate.tables._csv import listed, positions
 from quorate.tables._csv_parts import CsvParts
@@ -26,6 +26,9 @@ BATCH = 1 << 16
 
 _KEPT = 4  # decoded batches: pieces of a program read rows nearly in order
 _CURSORS = 4  # places in a Parquet file from which batches are decoded one after another
+
+
+T = TypeVar("T")
 
 
 class Parts(Protocol):
@@ -60,14 +63,10 @@ class FileRows:
         self._lock = threading.Lock()
         self._batches: OrderedDict[int, np.ndarray] = OrderedDict()
         wanted = listed(columns)
-        kind = kind_of_file(self._file)
-        self._parts: Parts = (
-            CsvParts(self._file, wanted)
-            if kind == "text"
-            else _ParquetParts(self._file, wanted)
-            if kind == "parquet"
-            else _ArrowParts(self._file, wanted)
-        )
+        kinds: dict[str, Callable[[Path, Sequence[str | int] | None], Parts]]
+        kinds = {"text": CsvParts, "parquet": _ParquetParts, "arrow": _ArrowParts}
+        opens = kinds[kind_of_file(self._file)]
+        self._parts = self._unchanged(lambda: opens(self._file, wanted))
         self.names, self.kind = self._parts.names, self._parts.kind
         rows = self._parts.starts[-1]
         if rows == 0:
@@ -105,8 +104,10 @@ class FileRows:
             # A copy, since the batch is wiped when it makes room for others.
             found.append(self._batch(number)[first - start : stop - start].copy())
             first, number = stop, number + 1
-        whole = np.concatenate(_alike(found))
-        for part in found:
+        # Batches may have integers only, or some beyond int64.
+        alike = of_one_type(found, [""] * len(found), str(self._file))
+        whole = np.concatenate(alike)
+        for part in (*found, *alike):
             part.fill(0)
         return whole
 
@@ -114,12 +115,21 @@ class FileRows:
         if number in self._batches:
             self._batches.move_to_end(number)
             return self._batches[number]
-        batch = self._parts.batch(number)
-        self._check()  # before anything is made of it
+        batch = self._unchanged(lambda: self._parts.batch(number))
         self._batches[number] = batch
         if len(self._batches) > _KEPT:
             self._batches.popitem(last=False)[1].fill(0)
         return batch
+
+    def _unchanged(self, reads: Callable[[], T]) -> T:
+        """Returns what is read. If the file changed meanwhile, whatever came of it, that is the error."""
+        try:
+            found = reads()
+        except Exception:
+            self._check()
+            raise
+        self._check()
+        return found
 
     def _check(self) -> None:
         if _state(self._file) != self._state:
@@ -128,20 +138,12 @@ class FileRows:
             )
 
 
-def _alike(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """Returns parts of one type: batches of a text may have integers only, or some beyond int64."""
-    kinds = {part.dtype.kind for part in parts}
-    if len(kinds) == 1:
-        return parts
-    return [part.astype(np.float64 if "f" in kinds else np.uint64) for part in parts]
-
-
-def _state(file: Path) -> tuple[int, int, int] | None:
+def _state(file: Path) -> tuple[int, ...] | None:
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino
 
 
 class _Columns:

@@ -17,6 +17,8 @@
 //!
 //! The schedule depends only on the program, the number of parties and the limit, so all parties come to the same one.
 
+mod reads;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Footprint;
@@ -24,6 +26,7 @@ use quorate_graph::{Domain, Graph, NodeId, Op};
 use quorate_planner::Work;
 
 use crate::memory::limit::Limit;
+use crate::memory::schedule::reads::is_in_a;
 use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
@@ -492,99 +495,15 @@ impl Given<'_> {
             let by = |user: &NodeId| graph.node(*user).inputs.iter().filter(|&&input| input == id).count();
             let is_used_by_it = |user: &&NodeId| by(user) == uses.get(id) as usize;
             let Some(user) = last.get(&id).filter(|user| apart && is_used_by_it(user)) else { continue };
-            let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
-            if self.takes_ranges(*user, place, &can) && depth <= MOST_DEEP && !(self.keeps)(id) {
+            if self.takes_ranges(*user, id, &can) && depth <= MOST_DEEP && !(self.keeps)(id) {
                 can.insert(id, depth);
             }
         }
+        let right = |id: &NodeId| matches!(graph.node(*id).op, Op::MatMul { .. }).then(|| graph.node(*id).inputs[1]);
+        debug_assert!(can.keys().filter_map(right).all(|factor| !can.contains_key(&factor)), "right factors are whole");
         can
     }
-}
-
-impl Given<'_> {
-    /// Returns whether a value is read in parts: an input, or one in another shape.
-    fn is_read(&self, id: NodeId) -> bool {
-        let node = self.graph().node(id);
-        let is_read = match node.op {
-            Op::Reshape => self.work.nodes.binary_search(&id).is_ok() && self.is_read(node.inputs[0]),
-            _ => node.is_streamed(),
-        };
-        is_read && is_in_a(self.work, id)
-    }
-
-    /// Returns the products of matrices whose left factor is computed, element by element, from values that are read in
-    /// parts: models of a table's rows.
-    fn products_of_read(&self) -> BTreeSet<NodeId> {
-        let (graph, mut from, mut products) = (self.graph(), BTreeSet::new(), BTreeSet::new());
-        for &id in &self.work.nodes {
-            let node = graph.node(id);
-            let is_from = |place: usize| node.inputs.get(place).is_some_and(|input| from.contains(input));
-            match &node.op {
-                Op::MatMul { batch: 1, .. } if is_from(0) && !is_from(1) => {
-                    products.insert(id);
-                    from.insert(id);
-                }
-                Op::Gather(_) | Op::Broadcast | Op::Reshape if is_from(0) => {
-                    from.insert(id);
-                }
-                op if self.is_read(id) || op.is_elementwise() && (0..node.inputs.len()).any(is_from) => {
-                    from.insert(id);
-                }
-                _ => {}
-            }
-        }
-        products
-    }
-
-    /// Returns whether a step, or what is made within its pieces, reads an operand by ranges. `can`: the nodes that can
-    /// be made within pieces.
-    fn takes_ranges(&self, user: NodeId, place: usize, can: &BTreeMap<NodeId, usize>) -> bool {
-        let graph = self.graph();
-        self.work.domains.of(user) == Domain::A
-            && match graph.node(user).op {
-                Op::Reshape => can.contains_key(&user),
-                _ => Split::of(graph, user).is_some_and(|split| split.takes_ranges(place)),
-            }
-    }
-
-    /// Returns the values that are read in parts and that all users read by pieces, where the values `within` are made
-    /// within pieces.
-    fn read_by_pieces(&self, within: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
-        let (graph, work) = (self.graph(), self.work);
-        let mut read: BTreeSet<NodeId> = work.nodes.iter().copied().filter(|&id| self.is_read(id)).collect();
-        work.reveals.iter().for_each(|reveal| {
-            read.remove(&reveal.node);
-        });
-        work.nodes.iter().for_each(|id| {
-            if (self.keeps)(*id) {
-                read.remove(id);
-            }
-        });
-        let can: BTreeMap<NodeId, usize> = within.iter().map(|&id| (id, 1)).collect();
-        // From the last user back: a value in another shape is within pieces only if its own users read it so.
-        for &user in work.nodes.iter().rev() {
-            let node = graph.node(user);
-            for (place, input) in node.inputs.iter().enumerate().filter(|(_, input)| self.is_read(**input)) {
-                let takes = match node.op {
-                    Op::Reshape => read.contains(&user) || can.contains_key(&user),
-                    Op::Gather(_) | Op::Broadcast => is_in_a(work, user) && near_of(graph, node).is_some(),
-                    _ => self.takes_ranges(user, place, &can),
-                };
-                if !takes {
-                    read.remove(input);
-                }
-            }
-        }
-        read
-    }
-}
-
-/// Returns whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted
-/// for it.
-fn is_in_a(work: &Work<'_>, id: NodeId) -> bool {
-    let inputs = work.graph.node(id).inputs.iter();
-    std::iter::once(&id).chain(inputs).all(|&id| work.domains.of(id) == Domain::A)
 }
 
 /// Returns the possible numbers of units of a piece, of `each` elements a unit, in descending powers of two.

@@ -178,15 +178,20 @@ impl Split {
         }
     }
 
-    /// Returns whether a piece reads a range of the operand at this place, so that the operand can be made piece by
-    /// piece.
-    pub fn takes_ranges(self, place: usize) -> bool {
-        match self {
+    /// Returns whether pieces of node `id` read ranges of an operand, so that it can be made piece by piece. If the
+    /// node reads it several times, as in a square, each piece reads one range of it.
+    pub fn takes_ranges(self, graph: &Graph, id: NodeId, operand: NodeId) -> bool {
+        let node = graph.node(id);
+        let reads_range = |place: usize| match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
             Split::Runs | Split::Terms { .. } | Split::Products { .. } | Split::Blocks(_) => true,
             Split::Rows { .. } | Split::Images(_) => place == 0,
             Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
-        }
+        };
+        let mut places = (0..node.inputs.len()).filter(|&place| node.inputs[place] == operand);
+        let Some(first) = places.next().filter(|&first| reads_range(first)) else { return false };
+        let takes = self.piece(graph, id, 0..self.units(node).min(1), true).takes;
+        places.all(|place| takes[place] == takes[first])
     }
 
     /// Returns the piece of node `id` that has these units.

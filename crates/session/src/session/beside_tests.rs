@@ -149,6 +149,25 @@ fn released_arrays_stay_for_requests_that_wait_for_them() {
     assert_eq!(values(&mut session, first).unwrap(), vec![1; MANY]);
 }
 
+/// An input whose values are refused leaves no trace; if another one was built since, it is released.
+#[test]
+fn inputs_whose_values_are_refused_do_not_stay() {
+    let mut session = local(FAMILIES[0], None, Options::default());
+    let parties = session.parties();
+    let mut build =
+        |session: &mut Session| session.build(here(), |mut b| b.input(0, parties, &[2], Dtype::INT64, None)).unwrap();
+    let newest = build(&mut session);
+    session.take_back(newest);
+    assert_eq!(session.with_graph(|graph| graph.len()).unwrap(), newest.index());
+    assert_eq!(session.dropped, []);
+    let refused = build(&mut session);
+    let x = input(&mut session, &[3, 4]);
+    session.take_back(refused);
+    assert_eq!(session.dropped, [refused]);
+    let request = submit(&mut session, x);
+    assert_eq!(values(&mut session, request).unwrap(), [3, 4]);
+}
+
 /// A long session forgets nodes, also while there is always a request under way.
 #[test]
 fn nodes_are_forgotten_while_requests_overlap() {

@@ -269,8 +269,11 @@ impl Session {
         }
     }
 
-    /// Removes an input that was built last, because its values are refused.
+    /// Removes an input, because its values are refused. If more was built since, the input is released instead.
     pub fn take_back(&mut self, id: NodeId) {
+        if id.index() + 1 != self.program.graph.len() {
+            return self.release(id);
+        }
         self.program.arrays().take_back(id);
         self.program.graph().take_back(id);
     }

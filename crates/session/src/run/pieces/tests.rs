@@ -133,7 +133,16 @@ fn chains() -> Program {
         deep = p.at().binary(if i % 2 == 0 { B::Add } else { B::Sub }, deep, y).unwrap();
     }
     p.reveal(|mut at| at.binary(B::Mul, deep, x));
-    p.within = 89;
+    // Squares: a piece of a matrix's reads rows of it, and all of it.
+    let square = p.input(&[6, 6], INT, 30);
+    let above = p.at().binary(B::Add, square, y).unwrap();
+    p.reveal(|mut at| at.matmul(above, above));
+    let many = p.input(&[4, 3, 3], INT, 30);
+    let above = p.at().binary(B::Sub, many, Operand::int(&2)).unwrap();
+    p.reveal(|mut at| at.matmul(above, above));
+    let row = p.at().unary(UnaryOp::Neg, y).unwrap();
+    p.reveal(|mut at| at.matmul(row, row));
+    p.within = 93;
     p
 }
 
@@ -171,6 +180,11 @@ fn reads() -> Program {
     let row = p.at().reshape(column, &[1, 30]).unwrap();
     let rows = p.at().reshape(x, &[30, 1]).unwrap();
     p.reveal(|mut at| at.matmul(row, rows));
+    // A product of one row is not within its user, but its right factor is within its own pieces.
+    let weights = p.input(&[30, 3], INT, 40);
+    let right = p.at().unary(UnaryOp::Neg, weights).unwrap();
+    let sums = p.at().matmul(row, right).unwrap();
+    p.reveal(|mut at| at.unary(UnaryOp::Neg, sums));
     p
 }
 
@@ -236,7 +250,7 @@ fn chains_within_pieces_equal_those_in_the_clear() {
 #[test]
 fn inputs_that_are_read_by_pieces_equal_those_in_the_clear() {
     let mut program = reads();
-    program.within = 27;
+    program.within = 28;
     check_exact::<Clear>(&program, 1, &[1, 3, 5, 7, 8, 512]);
     check_exact::<Rss>(&program, 3, &[1, 4, 7]);
     check_exact::<Rss>(&program, 5, &[5]);
@@ -260,6 +274,20 @@ fn inputs_are_whole_where_a_user_reads_them_so() {
     p.reveal(|mut at| at.cumsum(y, Some(0)));
     p.within = 0;
     check_exact::<Clear>(&p, 1, &[4]);
+    // So is it in another shape, of which pieces read ranges.
+    let mut p = Program::default();
+    let (x, y) = (p.read(&[30], INT, 300), p.read(&[30], INT, 300));
+    for (read, other_shapes) in [(x, [[30, 1], [1, 30]]), (y, [[5, 6], [6, 5]])] {
+        let shaped = other_shapes.iter().fold(read, |shaped, shape| p.at().reshape(shaped, shape).unwrap());
+        p.reveal(|mut at| at.sum(shaped, None, false));
+        p.reveal(|mut at| at.binary(B::Mul, shaped, shaped));
+    }
+    p.within = 6;
+    check_exact::<Clear>(&p, 1, &[4]);
+    p.reveal(|mut at| at.max(x, None, false));
+    p.within = 3;
+    check_exact::<Clear>(&p, 1, &[4]);
+    check_exact::<Rss>(&p, 3, &[7]);
 }
 
 #[test]
