@@ -134,15 +134,17 @@ pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) 
         }
         _ => {
             let operands = |range: Range<usize>| [x, y].map(|x| stream::slice(s, x, range.clone()));
-            let work = async |s: &S, ctx: &Ctx, [x, y]: [S::A; 2]| lt_chunk(s, ctx, &x, &y).await;
+            let work = async |s: &S, ctx: &Ctx, [x, y]: [S::A; 2]| lt_at_once(s, ctx, &x, &y).await;
             stream::to_lanes(s, ctx, stream::chunks(len, 3 * ring.bits()), operands, work).await
         }
     }
 }
 
-/// Returns x < y for any two elements of the ring. Equal signs: the difference cannot wrap. Different signs: x < y
-/// exactly when x is the negative one.
-async fn lt_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<S::B> {
+/// Returns x < y for any two elements of the ring, with the signs of all elements by one call of `msb`. For families
+/// whose `msb` chooses a protocol by the number of elements.
+///
+/// Equal signs: the difference cannot wrap. Different signs: x < y exactly when x is the negative one.
+pub async fn lt_at_once<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<S::B> {
     let len = s.shape(x).1;
     let signs = s.msb(ctx, &s.concat(&[x, y, &s.sub(x, y)])).await?;
     let part = |i: usize| stream::slice_lanes(s, &signs, i * len..(i + 1) * len);

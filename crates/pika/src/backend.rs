@@ -26,7 +26,14 @@ impl Gadgets for Pika {
 
     compiled_here! { Pika:
         fn msb(s, ctx, at x: Values) -> Packed { s.top_bit(ctx, x) }
-        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed { compare::lt(s, ctx, x, y, width) }
+        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed {
+            async move {
+                match width {
+                    Width::Difference(bits) if bits <= x.ring().bits() => compare::lt(s, ctx, x, y, width).await,
+                    _ => compare::lt_at_once(s, ctx, x, y).await,
+                }
+            }
+        }
         fn eqz(s, ctx, at x: Values) -> Packed { s.is_zero(ctx, x) }
         fn bit_decompose(s, ctx, at x: Values) -> Packed { decompose::bit_decompose(s, ctx, x) }
         fn compose(s, ctx, at x: Packed, val ring: Ring) -> Values { convert::compose(s, ctx, x, ring) }
