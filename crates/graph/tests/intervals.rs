@@ -109,8 +109,10 @@ fn fill(p: &mut Program, mut seed: u64) {
 /// Returns the node's value over the integers, without any ring, given its operands' values in the ring.
 fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i128>> {
     let of = |i: usize| &values[node.inputs[i].index()];
-    let shift = match node.inputs.iter().all(|&id| graph.node(id).dtype.is_fixed()) {
-        true => node.dtype.frac(),
+    // A product of fixed point drops the fractional bits that its dtype does not keep; small ones keep more.
+    let dtypes = || node.inputs.iter().map(|&id| graph.node(id).dtype);
+    let shift = match dtypes().all(Dtype::is_fixed) {
+        true => dtypes().map(Dtype::frac).sum::<u32>().saturating_sub(node.dtype.frac()),
         false => 0,
     };
     let each = |f: &dyn Fn(usize) -> i128| Some((0..node.elements()).map(f).collect());

@@ -154,7 +154,7 @@ fn released_arrays_stay_for_requests_that_wait_for_them() {
 fn inputs_whose_values_are_refused_do_not_stay() {
     let mut session = local(FAMILIES[0], None, Options::default());
     let parties = session.parties();
-    let mut build =
+    let build =
         |session: &mut Session| session.build(here(), |mut b| b.input(0, parties, &[2], Dtype::INT64, None)).unwrap();
     let newest = build(&mut session);
     session.take_back(newest);
