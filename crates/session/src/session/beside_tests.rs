@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use quorate_crypto::Seed;
 use quorate_engine::Error;
-use quorate_graph::{BinaryOp, Bound, Division, Dtype, Give, Network};
+use quorate_graph::{BinaryOp, Division, Dtype, Give, Network};
 use quorate_protocols::Protocol;
 
+use super::requests_tests::{binary, here, input, long, submit, values};
 use super::start::LocalOptions;
 use super::*;
 use crate::options::Options;
@@ -19,37 +20,6 @@ const MANY: usize = 5_001;
 fn local((protocol, parties): (Protocol, usize), rtt_ms: Option<f64>, options: Options) -> Session {
     let network = rtt_ms.map(|rtt| Network::new(rtt, 10_000.0).unwrap());
     Session::local(LocalOptions { protocol, parties, network, insecure_seed: None, check: false, options }).unwrap()
-}
-
-fn here() -> Source {
-    Source::new("beside_tests.rs", 1)
-}
-
-fn input(session: &mut Session, values: &[i64]) -> NodeId {
-    let (parties, bound) = (session.parties(), Some(Bound::Int(1 << 20)));
-    let x = session.build(here(), |mut b| b.input(0, parties, &[values.len()], Dtype::INT64, bound)).unwrap();
-    session.provide(x, 0, &Data::Ints(values.to_vec())).unwrap();
-    x
-}
-
-fn binary(session: &mut Session, op: BinaryOp, x: NodeId, y: NodeId) -> NodeId {
-    session.build(here(), |mut b| b.binary(op, x, y)).unwrap()
-}
-
-/// Builds x to the power of `rounds` + 1, one product after another. Ones stay ones.
-fn long(session: &mut Session, x: NodeId, rounds: usize) -> NodeId {
-    (0..rounds).fold(x, |y, _| binary(session, BinaryOp::Mul, y, x))
-}
-
-fn submit(session: &mut Session, node: NodeId) -> Request {
-    session.submit(&[(node, None)], false).unwrap()
-}
-
-fn values(session: &mut Session, request: Request) -> Result<Vec<i64>, SessionError> {
-    match session.finish(request)?.into_iter().next().flatten() {
-        Some(Data::Ints(ref values)) => Ok(values.clone()),
-        _ => panic!("a reveal to all gives integers"),
-    }
 }
 
 fn is_over(request: &mut Request) -> bool {

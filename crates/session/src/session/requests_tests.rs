@@ -21,31 +21,31 @@ fn local_with(options: Options, rtt_ms: Option<f64>, check: bool) -> Session {
     Session::local(LocalOptions { protocol, parties: 3, network, insecure_seed, check, options }).unwrap()
 }
 
-fn here() -> Source {
+pub(super) fn here() -> Source {
     Source::new("requests_tests.rs", 1)
 }
 
-fn input(session: &mut Session, values: &[i64]) -> NodeId {
+pub(super) fn input(session: &mut Session, values: &[i64]) -> NodeId {
     let (parties, bound) = (session.parties(), Some(Bound::Int(1 << 20)));
     let x = session.build(here(), |mut b| b.input(0, parties, &[values.len()], Dtype::INT64, bound)).unwrap();
     session.provide(x, 0, &Data::Ints(values.to_vec())).unwrap();
     x
 }
 
-fn binary(session: &mut Session, op: BinaryOp, x: NodeId, y: NodeId) -> NodeId {
+pub(super) fn binary(session: &mut Session, op: BinaryOp, x: NodeId, y: NodeId) -> NodeId {
     session.build(here(), |mut b| b.binary(op, x, y)).unwrap()
 }
 
-/// Builds a power of x by one product after another: a round for each. Ones stay ones.
-fn long(session: &mut Session, x: NodeId, rounds: usize) -> NodeId {
+/// Builds x to the power of `rounds` + 1, one product after another. Ones stay ones.
+pub(super) fn long(session: &mut Session, x: NodeId, rounds: usize) -> NodeId {
     (0..rounds).fold(x, |y, _| binary(session, BinaryOp::Mul, y, x))
 }
 
-fn submit(session: &mut Session, node: NodeId) -> Request {
+pub(super) fn submit(session: &mut Session, node: NodeId) -> Request {
     session.submit(&[(node, None)], false).unwrap()
 }
 
-fn values(session: &mut Session, request: Request) -> Result<Vec<i64>, SessionError> {
+pub(super) fn values(session: &mut Session, request: Request) -> Result<Vec<i64>, SessionError> {
     match session.finish(request)?.into_iter().next().flatten() {
         Some(Data::Ints(ref values)) => Ok(values.clone()),
         _ => panic!("a reveal to all gives integers"),
