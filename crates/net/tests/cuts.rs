@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::proxy::{Proxy, Weather};
-use crate::common::{Keys, addresses, config, connect, failure, free_addresses, listeners, receive, within};
+use crate::common::{Keys, config, failure, free_addresses, receive, within};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
@@ -24,8 +24,7 @@ struct Mesh {
 impl Mesh {
     fn new(parties: usize, change: impl Fn(TcpConfig) -> TcpConfig) -> Mesh {
         let keys = Keys::new(parties);
-        let listeners = listeners(parties);
-        let addresses = addresses(&listeners);
+        let addresses = free_addresses(parties);
         let proxies: Vec<Vec<Proxy>> =
             (0..parties).map(|me| addresses[..me].iter().map(|address| Proxy::to(*address)).collect()).collect();
         let seen = |me: usize| -> Vec<SocketAddr> {
@@ -33,7 +32,10 @@ impl Mesh {
             dialled.chain(addresses[me..].iter().copied()).collect()
         };
         let configs: Vec<TcpConfig> = (0..parties).map(|me| change(config(me, keys.path(), &seen(me)))).collect();
-        let nets = connect(configs.iter().cloned().zip(listeners).collect()).into_iter().map(Result::unwrap).collect();
+        let nets = thread::scope(|scope| {
+            let joins: Vec<_> = configs.iter().map(|config| scope.spawn(|| TcpNet::connect(config).unwrap())).collect();
+            joins.into_iter().map(|join| join.join().unwrap()).collect()
+        });
         Mesh { _keys: keys, nets, proxies, configs, addresses }
     }
 

@@ -87,8 +87,9 @@ impl Door {
         let (guests, state) = (Arc::<Guests>::default(), Mutex::new(DoorState::Nowhere));
         let ticket = Ticket { identity, session: config.session.id(), guests: Arc::clone(&guests), state };
         let (ticket, (sender, callers)) = (Arc::new(ticket), sync_channel(QUEUE));
-        // With port 0 the system chooses a port, another one for each session.
-        let shares = resolved.iter().all(|address| address.port() != 0);
+        // A socket that the caller gives is this session's own. With port 0 the system chooses a port, another one for
+        // each session.
+        let shares = given.is_none() && resolved.iter().all(|address| address.port() != 0);
         let start = Instant::now();
         let mut bind = || match given.take() {
             Some(listener) => Ok(listener),

@@ -66,8 +66,8 @@ impl TcpNet {
         Self::join(config, None, pinned)
     }
 
-    /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
-    /// not used.
+    /// Connects with every peer like [`connect`](TcpNet::connect), at a socket that listens already and that no other
+    /// session shares. `config.listen` is not used.
     ///
     /// # Errors
     /// Those of `connect`.
