@@ -26,27 +26,71 @@ const PARKED_LIMIT: usize = 1 << 30;
 /// Bytes that a parked message, or a lane that is not read yet, takes besides its payload.
 pub(crate) const OVERHEAD_BYTES: usize = 256;
 
-/// A message as it arrived: a slice of a frame, or bytes put together from several frames.
-pub(crate) struct Message {
-    pub depth: u32,
+/// Bytes of a frame.
+struct Slice {
     frame: Arc<Vec<u8>>,
     range: Range<usize>,
-    /// The bytes charged for it while it is parked.
+}
+
+impl Slice {
+    /// Returns a slice that keeps its frame alive, unless that is much larger: the peer is charged for the slice only.
+    fn of(frame: &Arc<Vec<u8>>, range: Range<usize>) -> Slice {
+        if frame.len() <= 2 * range.len() + OVERHEAD_BYTES {
+            return Slice { frame: frame.clone(), range };
+        }
+        let own = frame[range].to_vec();
+        Slice { range: 0..own.len(), frame: Arc::new(own) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.frame[self.range.clone()]
+    }
+}
+
+/// A message that is parked: its last piece, and those before it.
+struct Parked {
+    depth: u32,
+    before: Vec<Slice>,
+    last: Slice,
+    /// The bytes charged for it.
     charge: usize,
+}
+
+impl Parked {
+    /// Puts the pieces together.
+    fn message(self) -> Message {
+        let Parked { depth, mut before, last, .. } = self;
+        if before.is_empty() {
+            return Message { depth, bytes: last };
+        }
+        before.push(last);
+        let mut whole = Vec::new();
+        make_room(&mut whole, before.iter().map(|piece| piece.range.len()).sum());
+        for piece in before {
+            whole.extend_from_slice(piece.bytes()); // each frame can go as soon as it is copied
+        }
+        Message { depth, bytes: Slice { range: 0..whole.len(), frame: Arc::new(whole) } }
+    }
+}
+
+/// A message that has arrived.
+pub(crate) struct Message {
+    pub depth: u32,
+    bytes: Slice,
 }
 
 impl Message {
     pub fn bytes(&self) -> &[u8] {
-        &self.frame[self.range.clone()]
+        self.bytes.bytes()
     }
 }
 
 /// A lane's traffic with one peer.
 #[derive(Default)]
 pub(crate) struct Channel {
-    messages: VecDeque<Message>,
+    messages: VecDeque<Parked>,
     /// The received pieces of a message that is still arriving, and the bytes charged for them.
-    partial: Vec<u8>,
+    partial: Vec<Slice>,
     partial_charge: usize,
     /// Payload bytes sent, and granted by the peer, since the lane began.
     pub sent: u64,
@@ -272,30 +316,17 @@ impl Table {
         let lane = self.lane_for(peer, id)?;
         let mut state = lane.lock();
         let channel = &mut state.channels[peer];
-        let whole = last && channel.partial_charge == 0;
-        if !whole {
-            make_room(&mut channel.partial, range.len());
-            channel.partial.extend_from_slice(&frame[range.clone()]);
-            channel.partial_charge += charge;
-        }
+        channel.partial_charge += charge;
+        let piece = Slice::of(frame, range);
         if !last {
-            if range.len() == PIECE_BYTES && channel.reader.is_some() {
+            if piece.range.len() == PIECE_BYTES && channel.reader.is_some() {
                 self.patience.heard(peer); // a long message, on a slow line
             }
+            channel.partial.push(piece);
             return Ok(());
         }
-        let message = if whole && frame.len() > 2 * range.len() + OVERHEAD_BYTES {
-            // A small message must not keep a large frame alive: the peer is charged for the message only.
-            let own = frame[range].to_vec();
-            let range = 0..own.len();
-            Message { depth, frame: Arc::new(own), range, charge }
-        } else if whole {
-            Message { depth, frame: frame.clone(), range, charge }
-        } else {
-            let whole = std::mem::take(&mut channel.partial);
-            let (range, charge) = (0..whole.len(), std::mem::take(&mut channel.partial_charge));
-            Message { depth, frame: Arc::new(whole), range, charge }
-        };
+        let (before, charge) = (std::mem::take(&mut channel.partial), std::mem::take(&mut channel.partial_charge));
+        let message = Parked { depth, before, last: piece, charge };
         channel.messages.push_back(message);
         self.wake(peer, &mut channel.reader);
         drop(state);
@@ -305,10 +336,11 @@ impl Table {
 
     /// Returns the next message of a peer on this lane, if it has arrived.
     pub fn take(&self, lane: &Lane, peer: usize) -> Option<Message> {
-        self.take_from(peer, &mut lane.lock().channels[peer])
+        let parked = self.take_from(peer, &mut lane.lock().channels[peer]);
+        parked.map(Parked::message)
     }
 
-    fn take_from(&self, peer: usize, channel: &mut Channel) -> Option<Message> {
+    fn take_from(&self, peer: usize, channel: &mut Channel) -> Option<Parked> {
         let message = channel.messages.pop_front()?;
         self.refund(peer, message.charge);
         if channel.reader.take().is_some() {
@@ -323,11 +355,11 @@ impl Table {
     /// # Errors
     /// [`HasLeft`] if no message will come.
     pub fn poll_message(&self, lane: &Lane, peer: usize, waker: &Waker) -> Poll<std::result::Result<Message, HasLeft>> {
-        let channel = &mut lane.lock().channels[peer];
-        match self.take_from(peer, channel) {
-            Some(message) => Poll::Ready(Ok(message)),
-            None => self.wait(peer, &mut channel.reader, waker),
-        }
+        let mut state = lane.lock();
+        let channel = &mut state.channels[peer];
+        let Some(parked) = self.take_from(peer, channel) else { return self.wait(peer, &mut channel.reader, waker) };
+        drop(state); // nobody waits for this lane while its message is put together
+        Poll::Ready(Ok(parked.message()))
     }
 
     /// Is ready once fewer than `window` of the bytes sent to a peer on this lane are unread; until then, `waker` is
