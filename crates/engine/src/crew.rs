@@ -4,7 +4,7 @@
 //! its end: a future never moves between threads. The session's thread is a worker, too, and the only one that touches
 //! the links. The others hand it whole frames, in order; a lane lives on one worker, so its messages stay in order.
 //!
-//! A worker that waits for messages takes no more than its share of the jobs under way. Otherwise one that waits for
+//! A worker that waits for messages takes no more than its share of the jobs of a stream. Otherwise one that waits for
 //! the session's thread, which passes messages on between its own jobs, would take them all.
 //!
 //! Lanes name everything that is drawn, so results, payload bytes and rounds do not depend on the number of workers,
@@ -31,13 +31,19 @@ use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::Error;
 use crate::job_clock::JobSeconds;
+use crate::lane::LaneId;
 use crate::scheduler::Core;
 
 /// The future of a job. It hands its result to the lane that waits for the job.
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Makes the future of a job on the worker that runs it.
-pub(crate) type Job = Box<dyn FnOnce(&Rc<Core>) -> Task + Send>;
+/// A job that waits for a worker.
+pub(crate) struct Job {
+    /// The lane whose stream the job is a chunk of.
+    pub of: LaneId,
+    /// Makes the future on the worker that runs it.
+    pub work: Box<dyn FnOnce(&Rc<Core>) -> Task + Send>,
+}
 
 /// The reason why a job has no result.
 pub(crate) enum Failure {
@@ -48,7 +54,7 @@ pub(crate) enum Failure {
 /// The jobs of one worker that are under way.
 pub(crate) struct Running {
     bell: Arc<Bell>,
-    tasks: BTreeMap<usize, Child<'static, ()>>,
+    tasks: BTreeMap<usize, (LaneId, Child<'static, ()>)>,
     next: usize,
     rung: Vec<usize>,
 }
@@ -61,36 +67,32 @@ impl Running {
         Running { bell, tasks: BTreeMap::new(), next: 0, rung: Vec::new() }
     }
 
-    /// Returns the number of jobs under way.
-    pub fn len(&self) -> usize {
-        self.tasks.len()
-    }
-
     /// Begins a job, which makes its future when it is polled first.
     pub fn begin(&mut self, core: &Rc<Core>, job: Job) {
-        let core = core.clone();
+        let (core, Job { of, work }) = (core.clone(), job);
         let whole = async move {
-            job(&core).await;
+            work(&core).await;
             Ok(())
         };
-        self.tasks.insert(self.next, Child::new(&self.bell, self.next, Rc::default(), Box::pin(whole)));
+        let task = Child::new(&self.bell, self.next, Rc::default(), Box::pin(whole));
+        self.tasks.insert(self.next, (of, task));
         self.next += 1;
     }
 
-    /// Polls the jobs that can go on. Returns whether there were any, and how many of them ended.
+    /// Polls the jobs that can go on. Returns whether there were any, and the lanes of those that ended.
     ///
     /// # Errors
     /// A panic of a job, or a lack of memory.
-    pub fn poll(&mut self) -> std::result::Result<(bool, usize), Failure> {
+    pub fn poll(&mut self) -> std::result::Result<(bool, Vec<LaneId>), Failure> {
         self.bell.take(&mut self.rung);
-        let mut ended = 0;
+        let mut ended = Vec::new();
         for index in &self.rung {
-            let Some(task) = self.tasks.get_mut(index) else { continue };
+            let Some((of, task)) = self.tasks.get_mut(index) else { continue };
             match catch_unwind(AssertUnwindSafe(|| guarded(|| task.poll()))) {
                 Ok(Ok(Poll::Pending)) => {}
                 Ok(Ok(Poll::Ready(_))) => {
+                    ended.push(*of);
                     self.tasks.remove(index);
-                    ended += 1;
                 }
                 Ok(Err(short)) => return Err(Failure::Error(Error::OutOfMemory { bytes: short.bytes as u64 })),
                 Err(panic) => return Err(Failure::Panic(panic)),
@@ -139,9 +141,9 @@ pub(crate) struct Crew {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// The jobs of each stream, by its lane.
+    streams: BTreeMap<LaneId, Stream>,
     workers: Vec<Worker>,
-    /// The number of jobs of the session's thread.
-    first_jobs: usize,
     /// Frames for the links, in order.
     outgoing: Vec<(usize, Vec<u8>)>,
     sums: Option<Sums>,
@@ -164,19 +166,69 @@ impl Worker {
     }
 }
 
-impl State {
-    /// Returns the number of jobs that each worker may have under way: an equal part of all, rounded up.
+/// The jobs of a stream that have not ended.
+#[derive(Default)]
+struct Stream {
+    waiting: usize,
+    /// By worker; that of the session's thread is [`FIRST`].
+    under_way: BTreeMap<usize, usize>,
+}
+
+impl Stream {
+    /// Returns whether a worker, one of `workers`, has less than its share under way: an equal part of all, rounded up.
     ///
-    /// If a job waits, some worker has fewer, and is awake or is woken. So a job may wait for a worker that computes,
+    /// If a job waits, some worker has less, and is awake or is woken. So a job may wait for a worker that computes,
     /// but never for a message: jobs of all parties begin, whatever their numbers of workers.
-    fn share(&self) -> usize {
-        let begun = self.first_jobs + self.workers.iter().map(|worker| worker.jobs).sum::<usize>();
-        (self.jobs.len() + begun).div_ceil(self.workers.len() + 1)
+    fn admits(&self, number: usize, workers: usize) -> bool {
+        let all = self.waiting + self.under_way.values().sum::<usize>();
+        self.under_way.get(&number).copied().unwrap_or_default() < all.div_ceil(workers)
+    }
+}
+
+/// The number of the session's thread among the workers. The others count from 0.
+const FIRST: usize = usize::MAX;
+
+impl State {
+    fn add(&mut self, job: Job) {
+        self.streams.entry(job.of).or_default().waiting += 1;
+        self.jobs.push_back(job);
     }
 
-    /// Returns whether a job waits that this worker may take.
-    fn has_job_for(&self, number: usize) -> bool {
-        !self.is_settling && !self.jobs.is_empty() && self.workers[number].jobs < self.share()
+    /// Returns the place of the oldest job that a worker may take.
+    fn place_of_job_for(&self, number: usize) -> Option<usize> {
+        if self.is_settling {
+            return None;
+        }
+        let workers = self.workers.len() + 1;
+        // Jobs of a stream mostly lie side by side.
+        let mut refused = None;
+        self.jobs.iter().position(|job| {
+            let admits = refused != Some(job.of)
+                && self.streams.get(&job.of).is_none_or(|stream| stream.admits(number, workers));
+            refused = (!admits).then_some(job.of);
+            admits
+        })
+    }
+
+    /// Takes the oldest job that a worker may take.
+    fn take_job_for(&mut self, number: usize) -> Option<Job> {
+        let job = self.jobs.remove(self.place_of_job_for(number)?)?;
+        let stream = self.streams.entry(job.of).or_default();
+        stream.waiting -= 1;
+        *stream.under_way.entry(number).or_default() += 1;
+        Some(job)
+    }
+
+    /// Notes that jobs of a worker have ended, by the lanes of their streams.
+    fn end(&mut self, number: usize, ended: &[LaneId]) {
+        for of in ended {
+            let Some(stream) = self.streams.get_mut(of) else { continue };
+            stream.under_way.entry(number).and_modify(|jobs| *jobs -= 1);
+            stream.under_way.retain(|_, jobs| *jobs > 0);
+            if stream.waiting == 0 && stream.under_way.is_empty() {
+                self.streams.remove(of);
+            }
+        }
     }
 
     /// Returns the waker of an idle worker that may take a job that waits.
@@ -184,10 +236,10 @@ impl State {
         if self.is_settling || self.jobs.is_empty() {
             return None;
         }
-        let share = self.share();
-        let worker = self.workers.iter_mut().find(|worker| worker.is_idle() && worker.jobs < share)?;
-        worker.is_parked = false;
-        Some(worker.waker.clone())
+        let mut idle = (0..self.workers.len()).filter(|&number| self.workers[number].is_idle());
+        let number = idle.find(|&number| self.place_of_job_for(number).is_some())?;
+        self.workers[number].is_parked = false;
+        Some(self.workers[number].waker.clone())
     }
 }
 
@@ -242,7 +294,7 @@ impl Crew {
                     self.fail(failure);
                     Next::DropAll
                 }
-                Ok((true, ended)) => self.go_on(number, ended),
+                Ok((true, ended)) => self.go_on(number, &ended),
                 Ok((false, _)) => match self.job(number) {
                     Some(job) => Next::Begin(job),
                     None if core.lets_lanes_go_on() => Next::GoOn,
@@ -264,25 +316,24 @@ impl Crew {
     }
 
     /// Notes that some jobs of a worker ended. The others go on, unless jobs are being dropped.
-    fn go_on(&self, number: usize, ended: usize) -> Next {
+    fn go_on(&self, number: usize, ended: &[LaneId]) -> Next {
         let mut state = self.lock();
-        state.workers[number].jobs -= ended;
+        state.end(number, ended);
+        state.workers[number].jobs -= ended.len();
         if state.is_settling && state.workers[number].jobs > 0 { Next::DropAll } else { Next::GoOn }
     }
 
     /// Returns the oldest job for a worker, unless it has its share, or jobs are being dropped.
     fn job(&self, number: usize) -> Option<Job> {
         let mut state = self.lock();
-        if !state.has_job_for(number) {
-            return None;
-        }
+        let job = state.take_job_for(number)?;
         state.workers[number].jobs += 1;
-        let (job, other) = (state.jobs.pop_front(), state.idle_worker());
+        let other = state.idle_worker();
         drop(state);
         if let Some(waker) = other {
             waker.wake(); // this worker may compute for long before it looks again
         }
-        job
+        Some(job)
     }
 
     /// Waits for something to do.
@@ -298,7 +349,7 @@ impl Crew {
             if waker.rang.swap(false, Ordering::SeqCst) {
                 return Next::GoOn;
             }
-            if state.has_job_for(number) {
+            if state.place_of_job_for(number).is_some() {
                 return Next::GoOn;
             }
             state.workers[number].is_parked = true;
@@ -323,7 +374,7 @@ impl Crew {
     /// Puts a job at the end of the queue.
     pub fn push(&self, job: Job) {
         let mut state = self.lock();
-        state.jobs.push_back(job);
+        state.add(job);
         let idle = state.idle_worker();
         drop(state);
         match idle {
@@ -332,15 +383,15 @@ impl Crew {
         }
     }
 
-    /// Returns the oldest job for the session's thread, which has `own` jobs under way, unless that is its share, or
-    /// workers without jobs are about to take all that wait.
-    pub fn take_job(&self, own: usize) -> Option<Job> {
+    /// Returns the oldest job for the session's thread, unless it has its share, or workers without jobs are about to
+    /// take all that wait.
+    pub fn take_job(&self) -> Option<Job> {
         let mut state = self.lock();
-        state.first_jobs = own;
         let free = state.workers.iter().filter(|worker| worker.jobs == 0).count();
-        if own < state.share() && free < state.jobs.len() {
-            state.first_jobs += 1;
-            return state.jobs.pop_front();
+        if free < state.jobs.len()
+            && let Some(job) = state.take_job_for(FIRST)
+        {
+            return Some(job);
         }
         let other = state.idle_worker();
         drop(state);
@@ -348,6 +399,13 @@ impl Crew {
             waker.wake();
         }
         None
+    }
+
+    /// Notes that jobs of the session's thread have ended, by the lanes of their streams.
+    pub fn end(&self, ended: &[LaneId]) {
+        if !ended.is_empty() {
+            self.lock().end(FIRST, ended);
+        }
     }
 
     /// Hands a frame to the session's thread, which sends it.
@@ -420,7 +478,8 @@ impl Crew {
         }
         // Jobs that ended in the meantime may have made others.
         let queued = std::mem::take(&mut state.jobs);
-        (state.is_settling, state.first_jobs) = (false, 0);
+        state.streams.clear();
+        state.is_settling = false;
         let failure = state.failure.take();
         drop(state);
         drop(queued);

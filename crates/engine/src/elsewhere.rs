@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 
 use crate::bell::Work;
 use crate::costs::Phase;
+use crate::crew::{Job, Task};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
@@ -106,19 +107,17 @@ impl Ctx {
         input: I,
         work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
-        self.job(true, input, work).await
+        self.job(Some(LaneId::ROOT), input, work).await
     }
 
-    /// Runs `work` on this lane; if it `may_leave`, at whichever worker is free.
+    /// Runs `work` on this lane; if it is a chunk `of` a lane's stream that may leave, at whichever worker is free.
     async fn job<I: Send + 'static, T: Send + 'static>(
         self,
-        may_leave: bool,
+        of: Option<LaneId>,
         input: I,
         work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
-        if !may_leave {
-            return Box::pin(work(self, input)).await;
-        }
+        let Some(of) = of else { return Box::pin(work(self, input)).await };
         let result = Arc::new(Mutex::new(None));
         let (work, place) = (work.clone(), result.clone());
         let job: LaneJob = Box::new(move |ctx| {
@@ -128,20 +127,20 @@ impl Ctx {
                 Ok(())
             })
         });
-        self.run_elsewhere(job).await?;
+        self.run_elsewhere(of, job).await?;
         let done = lock(&result).take();
         done.ok_or(Error::bug("a job ended without its result"))
     }
 
     /// Runs a job on this lane at whichever worker is free.
-    async fn run_elsewhere(self, job: LaneJob) -> Result<()> {
+    async fn run_elsewhere(self, of: LaneId, job: LaneJob) -> Result<()> {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }
         let Some(crew) = self.core.crew() else { return job(self).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
         let (start, place) = (LaneStart::of(&self), ticket.clone());
-        crew.push(Box::new(move |core| {
+        let work = Box::new(move |core: &Rc<Core>| -> Task {
             let ctx = start.at(core);
             let (core, depth) = (core.clone(), ctx.depth.clone());
             let (phase, step) = (ctx.phase, ctx.step.as_ref().map(|step| step.id));
@@ -152,7 +151,8 @@ impl Ctx {
                 let flushed = core.hand_in();
                 place.fill(flushed.and(done).map(|()| depth.get()));
             })
-        }));
+        });
+        crew.push(Job { of, work });
         self.depth.set(ticket.read().await?);
         Ok(())
     }
@@ -172,7 +172,8 @@ impl Ctx {
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range| ctx.job(chunks.count() > 1, input(range), &work).await;
+        let of = self.stream_of(chunks);
+        let chunk = async |ctx: Ctx, range| ctx.job(of, input(range), &work).await;
         self.stream_alike(chunks, chunk, sink).await
     }
 
@@ -190,8 +191,14 @@ impl Ctx {
         sink: impl FnMut(Range<usize>, T),
     ) -> Result<()> {
         let work = Arc::new(work);
-        let chunk = async |ctx: Ctx, range| ctx.job(chunks.count() > 1, input(range), &work).await;
+        let of = self.stream_of(chunks);
+        let chunk = async |ctx: Ctx, range| ctx.job(of, input(range), &work).await;
         self.stream_classes(chunks, class, chunk, sink).await
+    }
+
+    /// Returns this lane if chunks of its stream may leave this worker. A single one has nothing beside it.
+    fn stream_of(&self, chunks: Chunks) -> Option<LaneId> {
+        (chunks.count() > 1).then_some(self.lane)
     }
 
     /// Returns whether this party has other workers, at which [`Ctx::elsewhere`] may run work.

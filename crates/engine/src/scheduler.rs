@@ -344,10 +344,11 @@ impl Core {
                     return done;
                 }
             }
-            if let Some(running) = &mut running
+            if let (Some(crew), Some(running)) = (crew, &mut running)
                 && jobs.take()
-                && running.poll().map_err(failed)?.0
+                && let (true, ended) = running.poll().map_err(failed)?
             {
+                crew.end(&ended);
                 jobs.rang.store(true, Ordering::Release); // polling may have woken others
                 continue;
             }
@@ -359,7 +360,7 @@ impl Core {
             }
             let (mut is_busy, mut is_rung) = (false, false);
             if let (Some(crew), Some(running)) = (crew, &mut running) {
-                if let Some(job) = crew.take_job(running.len()) {
+                if let Some(job) = crew.take_job() {
                     running.begin(self, job);
                     jobs.rang.store(true, Ordering::Release);
                     self.take_in(Wait::Poll, None)?; // other workers' lanes may wait for it

@@ -287,27 +287,34 @@ fn many_small_jobs_are_each_done_once() {
     assert_eq!(sums, vec![(19_999 * 10_000, 1, 160_000); 3]);
 }
 
-/// The session's thread is busy for a while, so no message reaches the other worker: it takes its share of the jobs,
-/// waits, and leaves the rest to the session's thread.
-#[test]
-fn a_worker_that_waits_leaves_others_their_share() {
-    const JOBS: usize = 16;
-    let begun = within_seconds(60, || {
-        testing::parties(2, |mut party| {
+/// Returns, for each of two parties, the number of jobs of a stream that the other worker has begun when the session's
+/// thread has been busy with one of them for a while. Before that, this job has made `inner` jobs.
+fn begun_elsewhere(jobs: usize, inner: usize) -> Vec<usize> {
+    within_seconds(60, move || {
+        testing::parties(2, move |mut party| {
             party.set_workers(2).unwrap();
             let session = std::thread::current().id();
             let (elsewhere, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(usize::MAX)));
             let result = seen.clone();
+            let spread = async move |ctx: Ctx| {
+                let chunks = Chunks { len: inner, chunk: 1, window: inner.max(1) };
+                let work = async |ctx: Ctx, len: usize| pass(&ctx, &own(&ctx, len)).await;
+                ctx.spread(chunks, |range| range.len(), work, |_, _| ()).await
+            };
             let work = async move |ctx: Ctx, len: usize| {
-                if std::thread::current().id() != session {
-                    elsewhere.fetch_add(1, Ordering::SeqCst);
-                } else if seen.load(Ordering::SeqCst) == usize::MAX {
-                    std::thread::sleep(Duration::from_millis(300));
-                    seen.store(elsewhere.load(Ordering::SeqCst), Ordering::SeqCst);
-                }
+                let is_first = std::thread::current().id() == session;
+                elsewhere.fetch_add(usize::from(!is_first), Ordering::SeqCst);
+                let rest = async |_| {
+                    if is_first && seen.load(Ordering::SeqCst) == usize::MAX {
+                        std::thread::sleep(Duration::from_millis(300));
+                        seen.store(elsewhere.load(Ordering::SeqCst), Ordering::SeqCst);
+                    }
+                    Ok(())
+                };
+                ctx.join(spread, rest).await?;
                 pass(&ctx, &own(&ctx, len)).await
             };
-            let chunks = Chunks { len: JOBS * 512, chunk: 512, window: JOBS };
+            let chunks = Chunks { len: jobs * 512, chunk: 512, window: jobs };
             let mut run = party.begin_alone().unwrap();
             let spread =
                 run.phase(Phase::Online, async |ctx| ctx.spread(chunks, |range| range.len(), work, |_, _| ()).await);
@@ -316,7 +323,21 @@ fn a_worker_that_waits_leaves_others_their_share() {
             run.finish();
             result.load(Ordering::SeqCst)
         })
-    });
+    })
+}
+
+/// The session's thread is busy for a while, so no message reaches the other worker: it takes its share of the jobs,
+/// waits, and leaves the rest to the session's thread.
+#[test]
+fn a_worker_that_waits_leaves_others_their_share() {
+    let begun = begun_elsewhere(16, 0);
     // One more where some jobs had ended before.
-    assert!(begun.iter().all(|begun| (1..=JOBS * 3 / 4).contains(begun)), "{begun:?}");
+    assert!(begun.iter().all(|begun| (1..=12).contains(begun)), "{begun:?}");
+}
+
+/// Jobs that wait in other streams do not count for the share of one.
+#[test]
+fn a_worker_that_waits_leaves_others_their_share_of_each_stream() {
+    let begun = begun_elsewhere(16, 64);
+    assert!(begun.iter().all(|begun| (1..=12).contains(begun)), "{begun:?}");
 }
