@@ -2,7 +2,7 @@
 
 use super::{Vector, on_carrier, on_words};
 use crate::simd::multiversion;
-use crate::word::Word;
+use crate::word::{MOST_LIMBS, Word};
 use crate::{Bits, Ring, memory, meter, transpose};
 use std::ops::Range;
 
@@ -20,9 +20,26 @@ multiversion! {
     /// a_i += 2^shift b_i, in the words of a.
     words T;
     fn add_shifted[S: Word, T: Word](a: &mut [T], b: &[S], shift: u32) {
-        for (sum, word) in a.iter_mut().zip(b) {
-            *sum = sum.add(T::of_limbs(word.limbs()) << shift);
+        let bits = shift % u64::BITS;
+        match shift / u64::BITS {
+            0 => add_moved::<S, T, 0>(a, b, bits),
+            1 => add_moved::<S, T, 1>(a, b, bits),
+            2 => add_moved::<S, T, 2>(a, b, bits),
+            _ => add_moved::<S, T, 3>(a, b, bits),
         }
+    }
+}
+
+/// a_i += 2^(64 LIMBS + bits) b_i, in the words of a.
+#[inline(always)]
+fn add_moved<S: Word, T: Word, const LIMBS: usize>(a: &mut [T], b: &[S], bits: u32) {
+    for (sum, word) in a.iter_mut().zip(b) {
+        let (limbs, mut moved) = (word.limbs(), [0; MOST_LIMBS]);
+        for i in LIMBS..MOST_LIMBS {
+            let below = if i > LIMBS { limbs[i - LIMBS - 1] } else { 0 };
+            moved[i] = (limbs[i - LIMBS] << bits) | ((below >> 1) >> (63 - bits));
+        }
+        *sum = sum.add(T::of_limbs(moved));
     }
 }
 
