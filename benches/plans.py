@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "aby": ("aby", {}),
     "spdz2k": ("spdz2k", {}),
     "pika": ("pika", {}),
-    "pika, malicious": ("pika", {"malicious": True}),
+    "pika malicious": ("pika", {"malicious": True}),
 }
 INT = qr.int(64)
 #: Seconds that a plan may take, by the largest number of elements.

@@ -64,20 +64,21 @@ impl<K: Ord + Clone> Demand<K> {
     }
 
     /// Splits this demand into turns, in the order of the dry run. Each turn has as many draws as `fits` allows, and at
-    /// least one. Of equal draws that were counted once ([`Ctx::count_alike`]), only that one has a turn.
+    /// least one. What fits a larger demand fits a smaller one. Of equal draws that were counted once
+    /// ([`Ctx::count_alike`]), only that one has a turn.
     pub fn in_turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> VecDeque<Demand<K>> {
-        let mut turns = VecDeque::new();
-        let mut turn = Demand::default();
-        for at in &self.order {
-            let Some(Request { kind, len, .. }) = self.draws.get(at) else { continue };
-            let mut more = turn.totals.clone();
-            *more.entry(kind.clone()).or_default() += len;
-            if !turn.order.is_empty() && !fits(&more) {
-                turns.push_back(std::mem::take(&mut turn));
+        let draws = self.order.iter().filter_map(|at| self.draws.get(at).map(|draw| (*at, draw)));
+        let draws: Vec<((LaneId, u64), &Request<K>)> = draws.collect();
+        let (mut turns, mut rest) = (VecDeque::new(), &draws[..]);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(fitting(rest, &fits));
+            let mut turn = Demand::default();
+            for (at, Request { kind, len, .. }) in now {
+                turn.record(*at, None, kind.clone(), (*len, 1));
             }
-            turn.record(*at, None, kind.clone(), (*len, 1));
+            turns.push_back(turn);
+            rest = later;
         }
-        turns.extend((!turn.order.is_empty()).then_some(turn));
         turns
     }
 
@@ -90,6 +91,32 @@ impl<K: Ord + Clone> Demand<K> {
         self.order.push(at);
         *total += len * times;
     }
+}
+
+/// Returns the number of the first draws that fit together, at least one: twice as many are tried each time, then half
+/// of what is left in between, since there may be millions.
+fn fitting<K: Ord + Clone>(
+    draws: &[((LaneId, u64), &Request<K>)],
+    fits: &impl Fn(&BTreeMap<K, usize>) -> bool,
+) -> usize {
+    let mut totals = BTreeMap::new();
+    let (mut fit, mut too_many, mut more) = (0, draws.len() + 1, 1);
+    while fit + 1 < too_many {
+        more = more.min(too_many - fit - 1);
+        let mut tried: BTreeMap<K, usize> = totals.clone();
+        for (_, draw) in &draws[fit..fit + more] {
+            *tried.entry(draw.kind.clone()).or_default() += draw.len;
+        }
+        let has_failed = too_many <= draws.len();
+        if fit + more == 1 || fits(&tried) {
+            (fit, totals) = (fit + more, tried);
+            more = if has_failed { more.div_ceil(2) } else { 2 * more };
+        } else {
+            too_many = fit + more;
+            more = more.div_ceil(2);
+        }
+    }
+    fit
 }
 
 /// A backend's ledger of correlations.
@@ -221,5 +248,50 @@ impl<K: Ord + Clone> Turns<K> {
 
     fn wake(&mut self) {
         self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws of three kinds, with lengths from 0 to 12.
+    fn demand(draws: u64) -> Demand<u8> {
+        let mut demand = Demand::default();
+        for i in 0..draws {
+            let random = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            demand.record((LaneId::ROOT, i), None, (random % 3) as u8, ((random / 3 % 13) as usize, 1));
+        }
+        demand
+    }
+
+    #[test]
+    fn every_turn_has_as_many_draws_as_fit() {
+        for (draws, limit) in
+            [0, 1, 2, 3, 17, 300].into_iter().flat_map(|draws| [0, 1, 9, 40, 9999].map(|l| (draws, l)))
+        {
+            let demand = demand(draws);
+            let fits = |totals: &BTreeMap<u8, usize>| totals.values().sum::<usize>() <= limit;
+            let turns = demand.in_turns(fits);
+            let orders: Vec<_> = turns.iter().flat_map(|turn| turn.order.clone()).collect();
+            assert_eq!(orders, demand.order);
+            for (turn, next) in turns.iter().zip(turns.iter().skip(1)) {
+                let mut more = turn.totals.clone();
+                let first = &next.draws[&next.order[0]];
+                *more.entry(first.kind).or_default() += first.len;
+                assert!(!fits(&more), "{draws} draws, {limit}: {more:?}");
+            }
+            assert!(turns.iter().all(|turn| turn.order.len() == 1 || fits(&turn.totals)), "{draws} draws, {limit}");
+        }
+    }
+
+    #[test]
+    fn few_sizes_are_tried_however_many_draws_there_are() {
+        let tried = std::cell::Cell::new(0);
+        let turns = demand(100_000).in_turns(|totals| {
+            tried.set(tried.get() + 1);
+            totals.values().sum::<usize>() <= 200_000
+        });
+        assert!(turns.len() == 3 && tried.get() < 200, "{} turns, {} tried", turns.len(), tried.get());
     }
 }
