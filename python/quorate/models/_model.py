@@ -34,6 +34,7 @@ NOBODY_STATED = (
     "come"
 )
 _UNIT_BOUND = 1 << 30
+_PIECE = 1 << 13  # records that are answered in the clear at a time: all nodes of all trees have values for each
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -128,7 +129,9 @@ class Model(Questions):
     def _clear(self, X: Any) -> np.ndarray:
         """Returns what `run` returns, computed in the clear."""
         records = encode_records(self.shape, X)
-        return np.asarray(run(Clear(), self.shape, self._secrets, records, len(records), 0, 0))
+        parts = [records[first : first + _PIECE] for first in range(0, max(len(records), 1), _PIECE)]
+        found = [run(Clear(), self.shape, self._secrets, part, len(part), 0, 0) for part in parts]
+        return np.concatenate(found, axis=1 if self.shape.kind == "tree" else 0)
 
 
 def tied(margin: float) -> Words:
