@@ -1,4 +1,5 @@
 //! Random programs, one step at a time, on arrays of 2 x 2 elements. Tests of `session` have this file, too.
+#![allow(dead_code)] // each crate uses a part of it
 
 use quorate_graph::{
     BinaryOp as B, BuildError, Builder, Division, Dtype, Give, Graph, NodeId, Operand, Real, Source, UnaryOp,
