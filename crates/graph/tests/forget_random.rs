@@ -1,15 +1,19 @@
 //! Random programs at parties that forget at different moments, and at one that never does: all parties build the same
 //! nodes, count the same steps, and have all that a run needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use crate::common::random_steps::{DTYPES, Draws, KINDS};
+use crate::common::random_steps::{DTYPES, Draws, EXACT, KINDS, Step};
 use quorate_graph::{Bound, Dtype, Graph, Node, NodeId, Op, Rules, Source, Truncation};
 
 /// The number of nodes that no run needs, between two parts of a program: more than are always kept.
 const BETWEEN: usize = 21_000;
 const PARTS: usize = 6;
 const STEPS: usize = 60;
+/// The number of steps that a program repeats after a pause.
+const NEWEST: usize = 24;
+/// The number of arrays of small reals, which the program holds to its end.
+const FINE: usize = 2;
 /// The largest number of arrays that the program holds.
 const HELD: usize = 24;
 
@@ -22,6 +26,8 @@ struct World {
     arrays: Vec<NodeId>,
     /// The nodes whose values the parties have.
     values: BTreeSet<NodeId>,
+    /// The newest steps, which the program has again after a pause, as loops do.
+    newest: VecDeque<(Step, u32)>,
     found: Found,
 }
 
@@ -35,6 +41,7 @@ struct Found {
     /// Old nodes of runs that no user held and that had no value: found by what building remembers.
     again: usize,
     taken_back: usize,
+    repeated: usize,
 }
 
 fn here(line: u32) -> Source {
@@ -52,13 +59,14 @@ impl World {
         };
         let graphs = [(); 3].map(|()| Graph::with(rules));
         let (draws, found) = (Draws(seed), Found::default());
-        let mut world = World { graphs, draws, arrays: vec![], values: BTreeSet::new(), found };
+        let mut world =
+            World { graphs, draws, arrays: vec![], values: BTreeSet::new(), newest: VecDeque::new(), found };
+        for (i, bound) in [Some(1e-3), Some(1e-5), Some(1e4), Some(1e12), None].into_iter().enumerate() {
+            world.build(|graph| graph.at(here(1)).real_input(i % 3, 3, &[2, 2], bound.map(Bound::Real)));
+        }
         for (i, dtype) in DTYPES.into_iter().enumerate() {
             let bound = (i % 3 > 0 && dtype != Dtype::Bit).then_some(Bound::Int(3));
-            world.build(|graph| graph.at(here(1)).input(i % 3, 3, &[2, 2], dtype, bound));
-        }
-        for (i, bound) in [Some(1e-3), Some(0.5), Some(1e4), Some(1e12), None].into_iter().enumerate() {
-            world.build(|graph| graph.at(here(2)).real_input(i % 3, 3, &[2, 2], bound.map(Bound::Real)));
+            world.build(|graph| graph.at(here(2)).input(i % 3, 3, &[2, 2], dtype, bound));
         }
         world
     }
@@ -75,21 +83,41 @@ impl World {
         Some(id)
     }
 
-    /// Builds a random step on arrays, in place of one that the program held.
+    /// Builds a random step on arrays.
     fn step(&mut self, line: u32) {
         let step = self.draws.step(KINDS, &self.arrays);
+        self.add(step, line);
+        self.newest.push_back((step, line));
+        if self.newest.len() > NEWEST {
+            self.newest.pop_front();
+        }
+    }
+
+    /// Builds the newest steps again whose arrays the program holds.
+    fn repeat(&mut self) {
+        for (step, line) in std::mem::take(&mut self.newest) {
+            if step.of.iter().all(|of| self.arrays.contains(of)) {
+                self.add(step, line);
+                self.found.repeated += 1;
+            }
+        }
+    }
+
+    /// Builds a step; the result takes the place of an array that the program held.
+    fn add(&mut self, step: Step, line: u32) -> Option<NodeId> {
         let before = self.graphs[0].len();
         let own = |graph: &mut Graph| {
             let id = step.build(graph, here(line))?;
             graph.own(id, before, here(line))
         };
-        let Some(id) = self.build(own) else { return };
+        let id = self.build(own)?;
         // The user may have released an older array, and other parties not yet.
         assert!(id.index() >= before || step.of.contains(&id), "{step:?} gives {id:?} again");
         if self.arrays.len() > HELD {
-            let gone = 2 + self.draws.below(HELD as u64 - 2) as usize;
+            let gone = FINE + self.draws.below((HELD - FINE) as u64) as usize;
             self.arrays.swap_remove(gone);
         }
+        Some(id)
     }
 
     /// Refuses an input at one party, where it leaves no trace.
@@ -99,6 +127,16 @@ impl World {
         let id = graph.at(here(3)).input(0, 3, &[2], Dtype::INT64, None).unwrap();
         graph.take_back(id);
         self.found.taken_back += 1;
+    }
+
+    /// Builds functions of small reals, whose arguments are rounded first, and holds no result.
+    fn functions(&mut self) {
+        for place in 0..FINE {
+            let step = Step { kind: EXACT, of: [self.arrays[place]; 3], number: 1 };
+            let made = self.add(step, 5);
+            self.arrays.retain(|&id| Some(id) != made);
+            self.newest.push_front((step, 5));
+        }
     }
 
     /// Runs what some arrays need: every party must have all of it, as if nothing was forgotten.
@@ -183,19 +221,21 @@ fn parties_that_forget_at_different_moments_build_the_same_and_lack_nothing() {
                 }
             }
             world.take_back();
+            world.functions();
             // Some parts follow one another without a pause.
             if part % 3 != 2 {
                 world.pass();
             }
             world.forget();
+            world.repeat();
+            world.run();
         }
-        world.run();
-        let Found { forgotten, ran, old, again, taken_back } = world.found;
+        let Found { forgotten, ran, old, again, taken_back, repeated } = world.found;
         (0..3).for_each(|party| found.forgotten[party] += forgotten[party]);
         (found.ran, found.old, found.again) = (found.ran + ran, found.old + old, found.again + again);
-        found.taken_back += taken_back;
+        (found.taken_back, found.repeated) = (found.taken_back + taken_back, found.repeated + repeated);
     }
-    let Found { forgotten, ran, old, again, taken_back } = found;
+    let Found { forgotten, ran, old, again, taken_back, repeated } = found;
     assert!(forgotten[1] >= 6 && forgotten[2] >= 6 && ran > 1500 && taken_back > 0, "{forgotten:?}, {ran} nodes");
-    assert!(old > 50 && again > 0, "{old} old nodes, {again} of them by conversions");
+    assert!(old > 50 && again > 0 && repeated > 50, "{old} old nodes, {again} by conversions, {repeated} steps again");
 }

@@ -1,4 +1,4 @@
-//! Random programs, one step at a time, on arrays of 2 x 2 elements. Tests of `session` have this file, too.
+//! Random programs, one step at a time, on arrays of 2 x 2 elements.
 #![allow(dead_code)] // each crate uses a part of it
 
 use quorate_graph::{
