@@ -353,11 +353,14 @@ impl Look<'_> {
 
     /// Returns whether the user's line of `node` also computes its operand, which is not just converted there.
     fn is_computed_by(&self, mut operand: NodeId, node: &Node) -> bool {
-        while let Op::Convert = self.graph.node(operand).op {
-            operand = self.graph.node(operand).inputs[0];
+        // What a value that was run before is made of may be forgotten.
+        while let Ok(of) = self.graph.get(operand) {
+            if of.op != Op::Convert {
+                return !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source;
+            }
+            operand = of.inputs[0];
         }
-        let of = self.graph.node(operand);
-        !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source
+        false
     }
 
     /// Returns whether the user's line of a step also computes with its result.

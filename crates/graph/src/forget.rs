@@ -32,8 +32,7 @@ impl Graph {
             self.keep(id, clamp::DEPTH, &mut stay);
         }
         stay.extend(self.literals.nodes());
-        stay.extend(self.recent.nodes());
-        self.proofs.iter().for_each(|(of, proof)| self.keep_proof(of, proof, &mut stay));
+        self.remembered().for_each(|(of, made)| self.keep_from(of, made, &mut stay));
         stay.extend(self.nodes.since(end - self.first).flat_map(|node| node.inputs.iter().copied()));
         // Nodes on which the ranges of the remaining nodes rest.
         let newest = (end..self.len()).map(|id| NodeId(id as u32));
@@ -52,9 +51,15 @@ impl Graph {
         self.files.retain(|file| Arc::strong_count(file) > 1);
     }
 
-    /// Keeps a proof with all nodes that it is made of, which are a handful.
-    fn keep_proof(&self, of: NodeId, proof: NodeId, stay: &mut BTreeSet<NodeId>) {
-        let mut open = vec![proof];
+    /// Returns the conversions and proofs that building uses again, each after the node of which it is made.
+    pub(crate) fn remembered(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.recent.iter().chain(self.proofs.iter())
+    }
+
+    /// Keeps a conversion or a proof with all nodes by which it is made from `of`, which are a handful: programs may
+    /// get it again, and compute it anew.
+    fn keep_from(&self, of: NodeId, made: NodeId, stay: &mut BTreeSet<NodeId>) {
+        let mut open = vec![made];
         while let Some(id) = open.pop() {
             stay.insert(id);
             let inputs = if id == of { &[] } else { self.node(id).inputs.as_slice() };

@@ -127,14 +127,17 @@ impl Graph {
         Ok(id)
     }
 
-    /// Returns `id`, or a copy of it where it is a public array that other users may hold, too. `before` is the number
-    /// of nodes before it was asked for. Users release their arrays and ask for them again at any time.
+    /// Returns `id`, or a new node of its values where it is one that building remembers: a public array, a conversion
+    /// or a proof, which other users may hold, too. `before` is the number of nodes before it was asked for. Users
+    /// release their arrays and ask for them again at any time, at each party at another one.
     pub fn own(&mut self, id: NodeId, before: usize, source: Source) -> Result<NodeId, BuildError> {
         let node = self.node(id);
-        if id.index() >= before || !node.is_public() {
-            return Ok(id);
-        }
-        let node = Node { source: source.clone(), ..node.clone() };
+        let is_remembered = || self.remembered().any(|(_, made)| made == id);
+        let node = match id.index() < before {
+            true if node.is_public() => Node { source: source.clone(), ..node.clone() },
+            true if is_remembered() => node.like(Op::Reshape, vec![id], &source),
+            _ => return Ok(id),
+        };
         self.append(node).map_err(|fault| BuildError::new(fault, source))
     }
 

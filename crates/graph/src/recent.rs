@@ -24,9 +24,9 @@ impl Recent {
         self.0.push_back((from, dtype, to));
     }
 
-    /// Returns the converted nodes that are remembered.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().map(|known| known.2)
+    /// Returns the nodes and what they were converted to.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.0.iter().map(|known| (known.0, known.2))
     }
 
     /// Forgets conversions built from node number `len` on.

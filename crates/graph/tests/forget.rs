@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, Hash, NodeId, Operand, Source};
+use quorate_graph::{
+    BinaryOp as B, Bound, BuildError, Checker, Dtype, Fault, Graph, Hash, NodeId, Operand, Real, Rules, Source,
+};
 
 /// More nodes than the number that is always kept.
 const MANY: usize = 60_000;
@@ -100,6 +102,71 @@ fn reals_grow_as_if_everything_were_there() {
     }
 }
 
+/// Builds many nodes, and forgets all others but these and what building remembers.
+fn forget_all_but(graph: &mut Graph, kept: &[NodeId]) {
+    let x = input(graph);
+    for _ in 0..MANY {
+        binary(graph, B::Add, x, x.into());
+    }
+    graph.forget(graph.len(), &kept.iter().copied().collect());
+    assert!(graph.first() > 0);
+}
+
+#[test]
+fn a_conversion_that_is_used_again_has_all_that_it_is_made_of() {
+    let mut graph = Graph::new();
+    let x = graph.at(here(1)).real_input(0, 3, &[2], Some(Bound::Real(1e-3))).unwrap();
+    let lowered = |graph: &mut Graph| {
+        let power = graph.at(here(2)).real(Real::Exp, x).unwrap();
+        graph.node(power).inputs[0]
+    };
+    let first = lowered(&mut graph);
+    let steps = graph.needed(&[first], &|id| id == x);
+    assert_eq!(steps.len(), 3, "half a unit is added, and then bits are dropped");
+    forget_all_but(&mut graph, &[x]);
+    assert_eq!(lowered(&mut graph), first);
+    assert_eq!(graph.needed(&[first], &|id| id == x), steps);
+}
+
+#[test]
+fn a_proof_that_is_asked_for_again_is_another_array() {
+    let mut graph = Graph::with(Rules { proves_bounds: true, ..Rules::default() });
+    let x = input(&mut graph);
+    let mut places = || {
+        let before = graph.len();
+        let proof = graph.at(here(2)).places(x).unwrap();
+        (proof, graph.own(proof, before, here(2)).unwrap())
+    };
+    let (proof, first) = places();
+    assert_eq!(proof, first, "it is new");
+    let (same, again) = places();
+    // Its user may have released the first one, which parties drop when all of them have.
+    assert!(same == proof && again != proof);
+    assert_eq!(graph.needed(&[again], &|id| id == proof), [again]);
+    assert_eq!(graph.node(again).interval, graph.node(proof).interval);
+}
+
+#[test]
+fn a_check_takes_values_whose_conversions_are_forgotten() {
+    let found = [false, true].map(|forgets| {
+        let mut graph = Graph::new();
+        let mut x = graph.at(here(1)).input(0, 3, &[2], Dtype::Int { bits: 16 }, Some(Bound::Int(100))).unwrap();
+        for bits in [20, 24, 28, 32] {
+            x = graph.at(here(2)).cast(x, Dtype::Int { bits }).unwrap();
+        }
+        let x = graph.at(here(3)).cast(x, Dtype::FIXED64).unwrap();
+        if forgets {
+            forget_all_but(&mut graph, &[x]);
+        }
+        let small = graph.at(here(4)).binary(B::Mul, x, Operand::real(&1e-5)).unwrap();
+        let nodes = graph.needed(&[small], &|id| id == x);
+        let values = |ids: &[NodeId]| Ok::<_, BuildError>(vec![vec![3 << 16, 7 << 16]; ids.len()]);
+        let checked = Checker::new(u64::MAX).look(&graph, &nodes, |_| None, values).unwrap();
+        checked.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    });
+    assert!(found[0] == found[1] && found[0].len() == 1, "{found:?}");
+}
+
 #[test]
 fn a_literal_is_one_node_for_all_of_its_uses_and_an_array_has_its_own() {
     let mut graph = Graph::new();
@@ -141,7 +208,7 @@ fn below(state: &mut u64, end: usize) -> usize {
 /// Builds a program with conversions, literals and selections, which building looks up or through; `forget` is called
 /// after each operation with the arrays that live.
 fn mixed(mut forget: impl FnMut(&mut Graph, &[NodeId])) -> (Vec<Hash>, Vec<usize>) {
-    let mut graph = Graph::with(quorate_graph::Rules { counts_steps: true, proves_bounds: true, ..Default::default() });
+    let mut graph = Graph::with(Rules { counts_steps: true, proves_bounds: true, ..Default::default() });
     let (mut state, mut hashes, mut ranks) = (7, Vec::new(), Vec::new());
     let mut arrays: Vec<NodeId> = (0..4).map(|_| input(&mut graph)).collect();
     for i in 0..MANY {

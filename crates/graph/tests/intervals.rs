@@ -1,21 +1,18 @@
 //! Tests of intervals on random programs: every value lies in its interval, nothing wraps without a warning, and
 //! differences fit the predicted bits.
 
+use crate::common::random_steps::{EXACT, Step};
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules,
-    Source, Truncation, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, BuildError, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Rules, Source,
+    Truncation, UnaryOp, eval_clear,
 };
 
-fn divided(give: Give) -> Division {
-    Division { give, quotient_bits: None }
-}
+/// One step of a program: its kind, the places of the arrays that it works on, and a number.
+type Drawn = (u8, usize, usize, usize, i128);
 
-/// One step of a program: its operation, the earlier nodes that it works on, and a number.
-type Step = (u8, usize, usize, usize, i128);
-
-fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
+fn build(bounded: bool, bounds: &[i128], steps: &[Drawn]) -> Program {
     let mut p = Program::default();
     let dtypes = [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit, Dtype::Uint { bits: 7 }];
     let mut ids = Vec::new();
@@ -24,65 +21,14 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
         let bound = bounded.then_some(Bound::Int(bound));
         ids.push(p.at().input(i % 3, 3, &[2, 2], dtype, bound).unwrap());
     }
-    for &(op, a, b, c, k) in steps {
+    for &(kind, a, b, c, number) in steps {
         p.line += 1;
-        let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
-        let literal = Operand::int(&k);
-        let real = k as f64 * 0.37;
-        let built = match op % 38 {
-            0 => p.at().binary(B::Add, a, b),
-            1 => p.at().binary(B::Sub, a, b),
-            2 | 3 => p.at().binary(B::Mul, a, b),
-            4 => p.at().binary(B::Mul, a, literal),
-            5 => p.at().binary(B::Add, a, literal),
-            6 => p.at().unary(UnaryOp::Neg, a),
-            7 => p.at().shl(a, (k & 3) as i64),
-            8 => p.at().shr(a, (k & 3) as i64),
-            9 => p.at().binary(B::Lt, a, b),
-            10 => p.at().binary(B::Ge, a, literal),
-            11 => p.at().binary(B::Ne, a, b),
-            12 => p.at().select(c, a, b),
-            13 => p.at().matmul(a, b),
-            14 => p.at().sum(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
-            15 => p.at().max(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
-            16 => p.at().min(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
-            17 => p.at().argmax(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
-            20 => p.at().cast(a, Dtype::Int { bits: 6 + (k & 15) as u32 }),
-            21 => p.at().cast(a, FIX),
-            22 => p.at().cumsum(a, Some((k & 1) as i64)),
-            23 => p.at().bits(a).and_then(|bits| p.at().gather(bits, vec![3, 1, 0, 2], &[2, 2])),
-            24 => p.at().real(Real::Exp, a),
-            25 => p.at().argmin(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
-            26 => p.at().floor_div(a, literal),
-            28 => p.at().binary(B::Mul, a, Operand::real(&real)),
-            29 => p.at().divide(a, Operand::real(&real)),
-            27 => p.at().floor_div(a, literal).and_then(|whole| p.at().remainder(a, whole, literal)),
-            30 => p.at().int_divide(divided(Give::Quotient), a, b),
-            31 => p.at().int_divide(divided(Give::Remainder), literal, b),
-            32 | 33 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
-            34 => magnitude(&mut p, a),
-            35 => choice(&mut p, a).and_then(|hot| p.at().matmul(hot, b)),
-            36 => choice(&mut p, a).and_then(|hot| p.at().transpose(hot, None)).and_then(|hot| p.at().matmul(b, hot)),
-            37 => kept_by_choice(&mut p, a, b),
-            18 => p.at().set_at(a, &[1], &[1], literal),
-            _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
-        };
-        ids.extend(built.ok()); // dtypes that do not mix are refused; that is not tested here
+        let of = [a, b, c].map(|i| ids[i % ids.len()]);
+        // Of approximate steps only the first.
+        let step = Step { kind: u64::from(kind) % (EXACT + 1), of, number };
+        ids.extend(step.build(&mut p.graph, Source::new("t.py", p.line)).ok()); // refused dtypes are tested elsewhere
     }
     p
-}
-
-/// Builds rows of bits of which at most one is 1, where two of the numbers are 0 or 1.
-fn choice(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
-    let numbers = p.at().gather(x, vec![0, 3], &[2, 1])?;
-    p.at().binary(B::Eq, numbers, Operand::Ints { shape: &[2], values: &[0, 1] })
-}
-
-fn kept_by_choice(p: &mut Program, x: NodeId, of: NodeId) -> Result<NodeId, BuildError> {
-    let hot = choice(p, x)?;
-    let kept = p.at().binary(B::Mul, hot, of)?;
-    let sums = p.at().sum(kept, Some(1), true)?;
-    p.at().broadcast_to(sums, &[2, 2])
 }
 
 fn magnitude(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
@@ -153,7 +99,7 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
     }
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<Drawn>> {
     let step = (any::<u8>(), any::<usize>(), any::<usize>(), any::<usize>(), -9i128..9);
     prop::collection::vec(step, 1..24)
 }
@@ -185,7 +131,9 @@ proptest! {
                 let line = |id: NodeId| p.graph.node(id).source.line;
                 let warned = p.graph.warnings().iter().any(|w| line(w.node) == line(id));
                 let unknown = |&n: &NodeId| p.graph.node(n).interval.is_none();
-                prop_assert!(warned || node.op.is_approximate() || node.inputs.iter().any(unknown));
+                // All bits are some number.
+                let is_any = node.op.is_approximate() || node.op == Op::Compose;
+                prop_assert!(warned || is_any || node.inputs.iter().any(unknown));
             }
         }
         if !bounded {

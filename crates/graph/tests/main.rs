@@ -6,6 +6,7 @@ mod common;
 mod convolutions;
 mod fine;
 mod forget;
+mod forget_random;
 mod hashes;
 mod in_bits;
 mod intervals;

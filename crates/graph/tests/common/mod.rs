@@ -1,6 +1,8 @@
 //! A short way to write programs in tests.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub mod random_steps;
+
 use std::collections::BTreeMap;
 
 use quorate_graph::{BuildError, Builder, Dtype, Graph, NodeId, Source, eval_clear};
