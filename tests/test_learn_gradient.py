@@ -348,3 +348,20 @@ def test_gradients_go_through_what_stays_a_factor(place: Place) -> None:
         x, w = mpc.input(X, owner=0, bound=4), mpc.input(W, owner=1, bound=4)
         [given] = gradient((x @ w.as_factor()).sum(), [w])
         assert np.allclose(given.reveal(), X.sum(axis=0)[:, None] * np.ones(W.shape[1:]), atol=1e-3)
+
+
+def test_slopes_do_not_need_the_steps_of_arrays_that_were_run_long_ago() -> None:
+    with qr.local("rss") as mpc:
+        raw = mpc.input(X, owner=0, bound=4)
+        x = (raw - 1.0) * 0.5 + 0.25
+        x = x * x
+        shown = x.reveal()
+        del raw
+        one = mpc.input([1], owner=0, bound=2)
+        for _ in range(60_000):
+            one + one
+        for _ in range(2):
+            one.reveal()
+        w = mpc.input(W, owner=1, bound=2)
+        [slope] = gradient((x @ w).sum(), [w])
+        assert np.allclose(slope.reveal(), np.tile(shown.sum(axis=0)[:, None], 2), atol=1e-3)

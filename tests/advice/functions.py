@@ -387,6 +387,15 @@ LEARN = [
         [2.0, 4.0],
     ),
     Case(
+        "compute it again, from a new array of each parameter, w = w + 0",
+        "qr.learn.gradient(loss, [w])[0]",
+        "{0}; h = w * w; qr.learn.gradient((h * h).sum(), [w])[0]",
+        [32.0],
+        r"each parameter, (w = w \+ 0)",
+        before="w = given([2.0]); h = w * w; loss = (h * h).sum(); loss.reveal(); del h; n = given([1]); "
+        "m = [n + n for _ in range(60_000)][:0]; n.reveal(); n.reveal()",
+    ),
+    Case(
         "gradient takes fixed point, not {}: convert with astype",
         "x = given([1, 2]); qr.learn.gradient((x * x).sum(), [x])[0]",
         "x = given([1, 2]).astype(qr.real); qr.learn.gradient((x * x).sum(), [x])[0]",

@@ -1,6 +1,6 @@
 //! The user's arrays, as Python holds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -36,6 +36,12 @@ impl Arrays {
     fn hold(&self, node: NodeId) -> Hold {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner).held.entry(node.0).or_default() += 1;
         Hold { arrays: self.clone(), node }
+    }
+
+    /// Returns the nodes before `end` that arrays refer to.
+    pub fn held_before(&self, end: u32) -> BTreeSet<u32> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.held.range(..end).map(|(&node, _)| node).collect()
     }
 
     /// Returns the nodes that lost their last array since the last call.

@@ -50,6 +50,11 @@ impl Session {
         }
     }
 
+    /// Returns the user's arrays.
+    pub(crate) fn arrays(&self) -> &Arrays {
+        &self.arrays
+    }
+
     /// Returns a node as an array of the user's.
     pub(crate) fn hold(&self, seen: Seen) -> Built {
         seen.held(&self.arrays)

@@ -1,5 +1,8 @@
 //! The program for numpy to follow: each node's operation and operands, in ring units.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -87,12 +90,28 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
 #[pymethods]
 impl Session {
     /// Returns the nodes that `targets` depend on up to `known`, targets included, operands first: a dictionary for
-    /// each node.
-    fn ancestors<'py>(&self, py: Python<'py>, targets: Vec<u32>, known: Vec<u32>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    /// each node, without nodes that are forgotten. Also returns whether the session has all that can depend on
+    /// `known`, and all that it takes to compute on their operands.
+    fn ancestors<'py>(
+        &self,
+        py: Python<'py>,
+        targets: Vec<u32>,
+        known: Vec<u32>,
+    ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool)> {
         let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
-        let known: std::collections::BTreeSet<u32> = known.into_iter().collect();
+        let known: BTreeSet<u32> = known.into_iter().collect();
         let graph = self.with(py, |session| Ok(session.graph()))?;
-        let needed = graph.needed(&targets, &|id| known.contains(&id.0));
-        needed.into_iter().map(|id| step(py, &graph, id)).collect()
+        let (is_whole, held) = (Cell::new(true), self.arrays().held_before(known.first().copied().unwrap_or(0)));
+        let is_gone = |id: NodeId| {
+            let is_gone = graph.get(id).is_err();
+            is_whole.set(is_whole.get() && !is_gone);
+            is_gone
+        };
+        // What an array was made of is not asked for; rules of gradients use the operand of a broadcast.
+        let is_array = |id: NodeId| held.contains(&id.0) && graph.node(id).op != Op::Broadcast;
+        graph.needed(&targets, &|id| known.contains(&id.0) || is_gone(id) || is_array(id));
+        let needed = graph.needed(&targets, &|id| known.contains(&id.0) || graph.get(id).is_err());
+        let steps = needed.into_iter().map(|id| step(py, &graph, id)).collect::<PyResult<_>>()?;
+        Ok((steps, is_whole.get()))
     }
 }

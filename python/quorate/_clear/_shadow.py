@@ -63,7 +63,8 @@ class Shadow:
     def _run(self, targets: list[tuple[int, int | None]], progress: Any, units: bool) -> list[np.ndarray]:
         native = self._session._native
         wanted = [node for node, _ in targets]
-        steps = [Step.of(raw) for raw in native.ancestors(wanted, [*self._known, *self._shuffles])]
+        found, _ = native.ancestors(wanted, [*self._known, *self._shuffles])
+        steps = [Step.of(raw) for raw in found]
         self._shuffles.update({step.node: step for step in steps if step.op == "shuffle"})
         steps = [step for step in steps if step.op != "shuffle"]  # its results are the nodes of op "part"
         secret = [step for step in steps if step.units is None]

@@ -213,7 +213,8 @@ def _fixed(bound: int, frac: int) -> str:
 
 
 def _steps(x: SecretArray) -> dict[int, Step]:
-    return {step.node: step for step in map(Step.of, x._session._native.ancestors([x._node], []))}
+    found, _ = x._session._native.ancestors([x._node], [])
+    return {step.node: step for step in map(Step.of, found)}
 
 
 def _summed(x: SecretArray) -> int:

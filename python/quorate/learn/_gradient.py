@@ -70,7 +70,10 @@ def gradient(
     session = loss._session
     seed = Factored(np.ones(loss.shape, np.int64) if along is None else along)
     nodes = [array._node for array in wanted]
-    raw = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
+    raw, is_whole = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
+    if not is_whole:
+        instead = "compute it again, from a new array of each parameter, w = w + 0"
+        raise ConfigError(at(f"gradient: the session has forgotten steps of the loss, run long ago: {instead}"))
     program = _Program([Step.of(one) for one in raw], nodes)
     found = program.backwards(session, loss._node, seed)
     program.say_what_is_lost(session)
