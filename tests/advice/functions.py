@@ -392,8 +392,8 @@ LEARN = [
         "{0}; h = w * w; qr.learn.gradient((h * h).sum(), [w])[0]",
         [32.0],
         r"each parameter, (w = w \+ 0)",
-        before="w = given([2.0]); h = w * w; loss = (h * h).sum(); loss.reveal(); del h; n = given([1]); "
-        "m = [n + n for _ in range(60_000)][:0]; n.reveal(); n.reveal()",
+        before="w = given([2.0]); h = w * w; loss = (h * h).sum(); loss.reveal(); del h; n = given([1.0]); "
+        "m = [n * (i / 7) for i in range(20_000)][:0]; n.reveal(); n.reveal()",
     ),
     Case(
         "gradient takes fixed point, not {}: convert with astype",

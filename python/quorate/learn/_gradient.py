@@ -72,8 +72,12 @@ def gradient(
     nodes = [array._node for array in wanted]
     raw, is_whole = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
     if not is_whole:
-        instead = "compute it again, from a new array of each parameter, w = w + 0"
-        raise ConfigError(at(f"gradient: the session has forgotten steps of the loss, run long ago: {instead}"))
+        raise ConfigError(
+            at(
+                "gradient: the session has forgotten steps of the loss, run long ago: compute it again, from a new "
+                "array of each parameter, w = w + 0"
+            )
+        )
     program = _Program([Step.of(one) for one in raw], nodes)
     found = program.backwards(session, loss._node, seed)
     program.say_what_is_lost(session)
