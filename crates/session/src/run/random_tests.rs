@@ -5,44 +5,27 @@ use std::collections::BTreeMap;
 
 use quorate_clear::Clear;
 use quorate_gadgets::Family;
-use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Division, Domain, Dtype, Give, NodeId, Op, Operand, UnaryOp, eval_clear,
-};
+use quorate_graph::{Bound, Domain, Dtype, NodeId, Op, Source, eval_clear};
 use quorate_planner::offered;
 use quorate_rss::Rss;
 
+use self::random_steps::{DTYPES, Draws, EXACT};
 use crate::memory::schedule::Schedule;
 use crate::run::programs_for_tests::Program;
+
+#[path = "../../../graph/tests/common/random_steps.rs"]
+mod random_steps;
 
 /// The number of random programs in each sharing in the clear, and of steps that each program tries.
 const PROGRAMS: u64 = 150;
 const STEPS: usize = 20;
-
-const INT8: Dtype = Dtype::Int { bits: 8 };
-const FIX: Dtype = Dtype::Fixed { bits: 16, frac: 4 };
-const DTYPES: [Dtype; 6] =
-    [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit, Dtype::Uint { bits: 7 }, Dtype::Fixed { bits: 30, frac: 11 }];
-
-/// Pseudorandom numbers, the same in every run.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, count: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % count
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// Returns a program whose every node is revealed. Inputs are at the ends and inside of their ranges, which are stated
 /// for half of them.
 fn random(seed: u64) -> Program {
     let (mut p, mut draws) = (Program::default(), Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     let mut nodes = Vec::new();
-    for (i, dtype) in DTYPES.into_iter().chain([INT8, FIX, Dtype::Bit]).enumerate() {
+    for (i, dtype) in DTYPES.into_iter().chain([DTYPES[0], DTYPES[2], Dtype::Bit]).enumerate() {
         let bound = (i as u64 + seed).is_multiple_of(2).then(|| Bound::Int(draws.below(12).into()));
         let id = p.at().input(0, 1, &[2, 2], dtype, bound).unwrap();
         let range = p.graph.node(id).range();
@@ -55,58 +38,11 @@ fn random(seed: u64) -> Program {
         nodes.push(id);
     }
     for _ in 0..STEPS {
-        let operands = [(); 3].map(|()| draws.one_of(&nodes));
-        // Types that do not mix are refused.
-        nodes.extend(step(&mut p, &mut draws, operands).ok());
+        let step = draws.step(EXACT, &nodes);
+        nodes.extend(step.build(&mut p.graph, Source::new("program.rs", 1)).ok()); // types that do not mix are refused
     }
     p.reveals = nodes;
     p
-}
-
-/// Adds one operation on arrays of 2 x 2 elements.
-fn step(p: &mut Program, draws: &mut Draws, [a, b, c]: [NodeId; 3]) -> Result<NodeId, BuildError> {
-    let k = i128::from(draws.below(18)) - 9;
-    let (literal, real, axis) = (Operand::int(&k), k as f64 * 0.37, Some((k & 1) as i64));
-    let dtype = p.graph.node(a).dtype;
-    let by = |give| Division { give, quotient_bits: None };
-    let whole = |p: &mut Program, line: NodeId| p.at().broadcast_to(line, &[2, 2]);
-    match draws.below(36) {
-        0 => p.at().binary(B::Add, a, b),
-        1 => p.at().binary(B::Sub, a, b),
-        2 | 3 => p.at().binary(B::Mul, a, b),
-        4 => p.at().binary(B::Mul, a, literal),
-        5 => p.at().binary(B::Add, a, literal),
-        6 => p.at().unary(UnaryOp::Neg, a),
-        7 => p.at().shl(a, (k & 3) as i64),
-        8 => p.at().shr(a, (k & 3) as i64),
-        9 => p.at().binary(B::Lt, a, b),
-        10 => p.at().binary(B::Ge, a, literal),
-        11 => p.at().binary(B::Ne, a, b),
-        12 => p.at().select(c, a, b),
-        13 => p.at().matmul(a, b),
-        14 => p.at().sum(a, axis, true).and_then(|line| whole(p, line)),
-        15 => p.at().max(a, axis, true).and_then(|line| whole(p, line)),
-        16 => p.at().min(a, axis, true).and_then(|line| whole(p, line)),
-        17 => p.at().argmax(a, axis, true).and_then(|line| whole(p, line)),
-        18 => p.at().argmin(a, axis, true).and_then(|line| whole(p, line)),
-        19 => p.at().cumsum(a, axis),
-        20 => p.at().cast(a, Dtype::Int { bits: 6 + (k & 15) as u32 }),
-        21 => p.at().cast(a, draws.one_of(&DTYPES)),
-        22 => p.at().bits(a).and_then(|bits| p.at().gather(bits, vec![3, 1, 0, 2], &[2, 2])),
-        23 => p.at().bits(a).and_then(|bits| p.at().from_bits(bits, dtype)),
-        24 => p.at().floor_div(a, literal),
-        25 => p.at().floor_div(a, literal).and_then(|quotient| p.at().remainder(a, quotient, literal)),
-        26 => p.at().binary(B::Mul, a, Operand::real(&real)),
-        27 => p.at().divide(a, Operand::real(&real)),
-        28 => p.at().int_divide(by(Give::Quotient), a, b),
-        29 => p.at().int_divide(by(Give::Remainder), literal, b),
-        30 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
-        31 => p.at().binary(B::And, a, b),
-        32 => p.at().binary(B::Xor, a, b),
-        33 => p.at().unary(UnaryOp::Not, a),
-        34 => p.at().set_at(a, &[1], &[1], literal),
-        _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
-    }
 }
 
 /// Puts every secret node that can run in this sharing there. Bits are in B anyway.
