@@ -33,8 +33,8 @@ pub mod thread {
     }
 }
 
-/// The number of changes of priority in a schedule of PCT, and one: it finds faults that need at most so many threads to
-/// be ordered, with a probability that has a lower bound.
+/// The depth of PCT: it finds faults that show if at most this many steps come in one order, with a probability that
+/// has a lower bound.
 const DEPTH: usize = 3;
 
 /// Runs the test under `number` schedules, times the number in the environment variable `QUORATE_TEST_SCHEDULES`. Half
