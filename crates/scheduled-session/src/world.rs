@@ -37,6 +37,14 @@ struct Notes {
     computing: BTreeMap<NodeId, (u64, usize)>,
     /// Requests that have begun at some party, with the track, and the number of parties that have ended them.
     served: BTreeMap<u64, (usize, usize)>,
+    /// The requests before each that may compute one of its nodes.
+    after: BTreeMap<u64, Vec<u64>>,
+}
+
+impl Notes {
+    fn has_ended(&self, number: u64) -> bool {
+        self.served.get(&number).is_some_and(|&(_, ended)| ended == PARTIES)
+    }
 }
 
 /// One party, at all its seats.
@@ -68,7 +76,11 @@ impl Member {
             match command {
                 Command::Run(job, part) => self.serve(track, flag, *job, part),
                 Command::Plan(_) => {}
-                Command::Leave { .. } => return,
+                Command::Leave { .. } => {
+                    let all = |notes: &mut Notes| notes.served.values().all(|&(_, ended)| ended == PARTIES);
+                    assert!(self.notes(all), "a party leaves before all requests have ended");
+                    return;
+                }
             }
         }
     }
@@ -85,6 +97,8 @@ impl Member {
             let before =
                 |(&other, &(on, ended)): (&u64, &(usize, usize))| other == number || on != track || ended == PARTIES;
             assert!(notes.served.iter().all(before), "request {number} begins before the last one has ended");
+            let after = notes.after.get(&number).cloned().unwrap_or_default();
+            assert!(after.iter().all(|&other| notes.has_ended(other)), "request {number} overtakes one of {after:?}");
             for &id in &work {
                 let (by, at) = notes.computing.entry(id).or_insert((number, 0));
                 assert_eq!(*by, number, "two requests compute {id:?}");
@@ -157,7 +171,8 @@ pub struct World {
 }
 
 impl World {
-    /// Returns a session; side tracks cannot serve the request of the first number, and that of the second fails.
+    /// Returns a session that has the value of x. Side tracks cannot serve the request of the first number, and that of
+    /// the second fails. Numbers of requests begin with 2.
     pub fn new(too_large: Option<u64>, fails: Option<u64>) -> World {
         let (bell, notes) = (Arc::<Bell>::default(), Arc::<Mutex<Notes>>::default());
         let member = |me| {
@@ -174,21 +189,30 @@ impl World {
         let mut program = Program::default();
         let x = program.graph().at(Source::new("tests.rs", 1)).input(0, 3, &[2], Dtype::INT64, None).unwrap();
         program.arrays().push(x);
-        World { queue, bell, members, program, x, replies: BTreeMap::new(), next: 1 }
+        let mut world = World { queue, bell, members, program, x, replies: BTreeMap::new(), next: 1 };
+        let first = world.submit(x, &[]);
+        assert_eq!(world.wait(first), Told::Well);
+        world
     }
 
-    /// Builds a product of a node with itself; of x, if it is `None`.
-    pub fn product(&mut self, of: Option<NodeId>) -> NodeId {
+    /// Builds the square of a node; of x, if it is `None`.
+    pub fn square(&mut self, of: Option<NodeId>) -> NodeId {
         let of = of.unwrap_or(self.x);
-        let node = self.program.graph().at(Source::new("tests.rs", 2)).binary(BinaryOp::Mul, of, of).unwrap();
+        self.product(of, of)
+    }
+
+    /// Builds a product.
+    pub fn product(&mut self, x: NodeId, y: NodeId) -> NodeId {
+        let node = self.program.graph().at(Source::new("tests.rs", 2)).binary(BinaryOp::Mul, x, y).unwrap();
         self.program.arrays().push(node);
         node
     }
 
-    /// Submits a request, and returns its number.
-    pub fn submit(&mut self, node: NodeId) -> u64 {
+    /// Submits a request that must come after those which may compute one of its nodes. Returns its number.
+    pub fn submit(&mut self, node: NodeId, after: &[u64]) -> u64 {
         let number = self.next;
         self.next += 1;
+        self.members[0].notes(|notes| notes.after.insert(number, after.to_vec()));
         let (reply, replies): (Sender<Reply>, _) = channel();
         self.replies.insert(number, replies);
         let job = |_| Job {
@@ -205,12 +229,12 @@ impl World {
         number
     }
 
-    /// Returns a function that interrupts a request of this number from any thread.
-    pub fn interrupts(&self, number: u64) -> impl FnOnce() + Send + use<> {
+    /// Returns a function that interrupts a request of this number from any thread, and returns whether it waited.
+    pub fn interrupts(&self, number: u64) -> impl FnOnce() -> bool + Send + use<> {
         let (queue, member) = (self.queue.clone(), self.members[0].clone());
         move || {
             member.notes(|notes| notes.interrupted.insert(number));
-            queue.interrupt(number);
+            queue.interrupt(number)
         }
     }
 
@@ -233,7 +257,7 @@ impl World {
             let rung = self.bell.wait(PATIENCE);
             assert!(!rung.is_empty(), "a wait ends with a ring");
             for number in rung {
-                *left.get_mut(&number).unwrap() -= 1;
+                left.entry(number).and_modify(|parties| *parties -= 1); // an earlier request may ring, too
             }
             left.retain(|_, parties| *parties > 0);
         }
@@ -248,9 +272,19 @@ impl World {
         self.members.iter().map(of).collect()
     }
 
-    /// Ends the session: all threads of all parties end.
-    pub fn leave(self) {
+    /// Lets the parties leave after the requests so far.
+    pub fn leave(&self) {
         self.queue.leave(false);
+    }
+
+    /// Ends the session: all threads of all parties end.
+    pub fn end(self) {
+        self.leave();
+        self.join();
+    }
+
+    /// Waits until all threads of parties that leave have ended.
+    pub fn join(self) {
         for thread in self.queue.threads() {
             let joined = thread.lock().unwrap().take();
             joined.unwrap().join().unwrap();
