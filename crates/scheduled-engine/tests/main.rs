@@ -6,7 +6,7 @@ extern crate quorate_scheduled_engine as quorate_engine; // the name by which th
 use std::ops::Range;
 
 use quorate_ring::Vector;
-use quorate_scheduled_engine::{Chunks, Ctx, Error, Misuse, Party, Phase, Result, testing};
+use quorate_scheduled_engine::{Chunks, Ctx, Error, Mismatch, Misuse, Party, Phase, Result, testing};
 use quorate_sync::{Arc, schedules, thread};
 
 #[allow(dead_code)]
@@ -160,5 +160,21 @@ fn jobs_that_are_alone_at_their_party_end() {
             sum
         });
         assert_eq!(results, [15]);
+    });
+}
+
+/// The peer begins the run, and leaves without its part of it.
+#[test]
+fn jobs_that_wait_for_a_peer_that_leaves_end() {
+    schedules(200, || {
+        testing::parties(2, |mut party| {
+            party.set_workers(3).unwrap();
+            if party.me() == 1 {
+                party.begin_alone().unwrap().finish();
+                return;
+            }
+            let error = run(&mut party, 4, around).unwrap_err();
+            assert_eq!(error, Error::Mismatch(Mismatch::Left { peer: 1 }));
+        });
     });
 }

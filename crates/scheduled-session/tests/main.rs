@@ -56,6 +56,21 @@ fn an_interrupt_ends_the_request_that_it_is_meant_for_and_no_other() {
 }
 
 #[test]
+fn a_late_interrupt_does_not_reach_the_next_request() {
+    schedules(1000, || {
+        let mut world = World::new(None, None);
+        let x2 = world.square(None);
+        let first = world.submit(x2, &[]);
+        let interrupting = thread::spawn(world.interrupts(first));
+        let second = world.submit(x2, &[first]);
+        world.wait(first);
+        assert_eq!(world.wait(second), Told::Well);
+        interrupting.join().unwrap();
+        world.end();
+    });
+}
+
+#[test]
 fn a_request_that_takes_too_much_memory_is_served_again() {
     schedules(400, || {
         let mut world = World::new(Some(3), None);
