@@ -9,7 +9,6 @@ use quorate_ring::Vector;
 use quorate_scheduled_engine::{Chunks, Ctx, Error, Mismatch, Misuse, Party, Phase, Result, testing};
 use quorate_sync::{Arc, schedules, thread};
 
-#[allow(dead_code)]
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
