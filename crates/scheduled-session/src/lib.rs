@@ -1,6 +1,7 @@
 //! The queue of a session's requests, its tracks, its bell and the values of its parties: the files of `session`, with
 //! parties that only note what they are asked for, and threads that run in orders that tests choose.
 #![forbid(unsafe_code)]
+#![cfg(not(test))] // the files' own tests are in their crate
 
 #[allow(dead_code)] // others use more of it
 #[path = "../../session/src/party/bell.rs"]
