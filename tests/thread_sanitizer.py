@@ -18,10 +18,13 @@ BUILT = ROOT / "target" / "thread-sanitizer"
 #: The status of a program in which a race was found.
 FOUND = 66
 
+#: One at a time: some have a time limit, and the sanitizer makes copies of long messages slow.
+ALL_OTHERS = ["--test", "all", "--", "--skip", "workers", "--test-threads=1"]
+
 #: Tests by crate: what `cargo test` is told to run. Sockets of other processes are not among them.
 SUITES: dict[str, list[list[str]]] = {
     "net": [["--lib", "--", "mailbox", "memory", "interrupt", "shaped"], ["--test", "all", "--", "memory", "shaped"]],
-    "engine": [["--lib"], ["--test", "all", "--", "workers"], ["--test", "all", "--", "--skip", "workers"]],
+    "engine": [["--lib"], ["--test", "all", "--", "workers"], ALL_OTHERS],
     "session": [["--lib", "--", "queue", "shared", "beside", "requests"]],
     "protocols": [["--test", "workers"]],
 }
@@ -33,7 +36,7 @@ def environment() -> dict[str, str]:
     """Returns the environment in which cargo builds and runs tests with the sanitizer."""
     return {
         **os.environ,
-        "RUSTC_BOOTSTRAP": "1",  # both options are unstable, and the same in every release of these years
+        "RUSTC_BOOTSTRAP": "1",  # both options are unstable
         "RUSTFLAGS": "-Zsanitizer=thread",
         "CARGO_TARGET_DIR": str(BUILT),
         "QUORATE_INSECURE_BASE_OTS": "1",
