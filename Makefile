@@ -17,13 +17,13 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint audit format bench figures docs wheel
-.PHONY: lock clean check-python check-cargo
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit format bench figures docs
+.PHONY: wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | while IFS='|' read -r name text; do \
-		printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | while IFS='|' read -r name text; do \
+		printf '  make %-16s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
@@ -40,6 +40,9 @@ adversary: check-python check-cargo ## what cheaters may send, their guesses of 
 	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
 	target/words --ignored --nocapture
 	$(PYTHON) tests/fuzzing.py --seconds $(FUZZ_SECONDS)
+
+thread-sanitizer: check-python check-cargo ## races between threads, by the sanitizer of the compiler: an hour
+	$(PYTHON) tests/thread_sanitizer.py $(ONLY)
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)

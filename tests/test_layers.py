@@ -13,10 +13,11 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAWING = ROOT / "docs" / "architecture.md"
 PREFIX = "quorate-"
 
-#: Crates of tests alone: an adversary, the sources of families compiled with it, and a family that hides nothing. They
-#: are not drawn.
+#: Crates of tests alone: an adversary, and the sources of families compiled with it; threads whose order tests choose,
+#: and sources compiled with them; a family that hides nothing. They are not drawn.
 ATTACKED = {"attacked-authenticated", "attacked-spdz2k", "attacked-pika"}
-FOR_TESTS = {"cheats", "clear"} | ATTACKED
+SCHEDULED = {"scheduled-engine", "scheduled-net"}
+FOR_TESTS = {"cheats", "clear", "scheduled-session", "scheduled-sync"} | ATTACKED | SCHEDULED
 
 Arrows = dict[str, set[str]]
 
@@ -91,7 +92,7 @@ def test_nothing_that_ships_depends_on_a_crate_of_tests(metadata: dict) -> None:
     assert not built["clear"] & FOR_TESTS and built["clear"] <= built["rss"], "a template needs no more than a family"
 
 
-def test_attacked_families_have_the_sources_and_the_dependencies_of_those_that_ship(metadata: dict) -> None:
+def test_crates_of_tests_have_the_sources_and_the_dependencies_of_those_that_ship(metadata: dict) -> None:
     packages = {p["name"].removeprefix(PREFIX): p for p in metadata["packages"]}
     library = {
         crate: next((Path(t["src_path"]) for t in package["targets"] if "lib" in t["kind"]), None)
@@ -102,10 +103,11 @@ def test_attacked_families_have_the_sources_and_the_dependencies_of_those_that_s
         found = (d for d in packages[crate]["dependencies"] if d["kind"] is None)
         return {(d["rename"] or d["name"]) for d in found}
 
-    for family in sorted(crate.removeprefix("attacked-") for crate in ATTACKED):
-        paths = [library[crate] for crate in (family, f"attacked-{family}")]
+    for crate in sorted(ATTACKED | SCHEDULED):
+        ships = crate.split("-", 1)[1]
+        paths = [library[name] for name in (ships, crate)]
         assert None not in paths and len({path.resolve() for path in paths if path}) == 1
-        assert needed(f"attacked-{family}") - {PREFIX + "adversary"} == needed(family) - {PREFIX + "adversary"}
+        assert needed(crate) - {PREFIX + "adversary"} == needed(ships) - {PREFIX + "adversary"}
 
 
 def test_every_crate_is_named_after_its_folder(metadata: dict) -> None:

@@ -1,11 +1,11 @@
 //! Bells: which of many futures were woken, so that only these are polled.
 
+use quorate_sync::atomic::{AtomicBool, Ordering};
+use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::depth::Depth;

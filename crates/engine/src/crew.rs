@@ -12,16 +12,16 @@
 //!
 //! A run ends on all workers before the table of lanes is cleared ([`Crew::settle`]): no job meets the next run.
 
+use quorate_sync::atomic::{AtomicBool, Ordering};
+use quorate_sync::thread::{JoinHandle, Thread};
+use quorate_sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Wake, Waker};
-use std::thread::{JoinHandle, Thread};
 
 use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
@@ -274,8 +274,8 @@ impl Crew {
         core: impl FnOnce() -> Rc<Core> + Send + 'static,
     ) -> std::io::Result<JoinHandle<()>> {
         let crew = self.clone();
-        std::thread::Builder::new().name(name).spawn(move || {
-            let waker = Arc::new(ThreadWaker { rang: AtomicBool::new(false), thread: std::thread::current() });
+        quorate_sync::thread::Builder::new().name(name).spawn(move || {
+            let waker = Arc::new(ThreadWaker { rang: AtomicBool::new(false), thread: quorate_sync::thread::current() });
             let number = {
                 let mut state = crew.lock();
                 state.workers.push(Worker { waker: waker.clone(), is_parked: false, jobs: 0 });
@@ -364,7 +364,7 @@ impl Crew {
                 None => {}
             }
             while !waker.rang.load(Ordering::SeqCst) {
-                std::thread::park();
+                quorate_sync::thread::park();
             }
             state = self.lock();
             state.workers[number].is_parked = false;

@@ -1,10 +1,10 @@
 //! The context of a protocol: its party, its lane, its depth, messages and randomness.
 
+use quorate_sync::Arc;
+use quorate_sync::atomic::Ordering;
 use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 use quorate_crypto::{Prg, Seed};

@@ -1,10 +1,10 @@
 //! The work of a lane at whichever worker is free: [`Ctx::elsewhere`], and that of the chunks of a long row:
 //! [`Ctx::spread`].
 
+use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::future::poll_fn;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::bell::Work;

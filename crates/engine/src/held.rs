@@ -1,6 +1,6 @@
 //! A value of a party that its workers share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use quorate_sync::{Mutex, MutexGuard, PoisonError};
 
 /// A value that is changed through shared references, like a cell, by any worker of a party. Hold its lock for one
 /// access, never across an await.

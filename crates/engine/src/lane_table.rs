@@ -5,10 +5,10 @@
 //! them. A lane checks for a message, and registers its waker if the message is missing, under one lock, so that no
 //! wake-up is lost. The lock of the map is taken before that of a lane, never after it.
 
+use quorate_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use quorate_sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
 use quorate_ring::memory::make_room;

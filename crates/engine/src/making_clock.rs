@@ -1,8 +1,8 @@
 //! The clock of correlations that are made while the online phase is under way.
 
+use quorate_sync::{Mutex, MutexGuard, PoisonError};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use quorate_ring::meter::{Effort, charged};

@@ -1,6 +1,6 @@
 //! The number of values that a party has opened: what is computed on, and what was revealed to it.
 
-use std::sync::{Mutex, PoisonError};
+use quorate_sync::{Mutex, PoisonError};
 
 /// The number of values that a party has opened so far: without the results that were revealed to it (`opened`), and
 /// with them (`all`).

@@ -1,9 +1,9 @@
 //! A party across its runs: begin (agree with the peers), phases, finish; one abort for all.
 
+use quorate_sync::Arc;
+use quorate_sync::atomic::AtomicU64;
+use quorate_sync::thread::JoinHandle;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
@@ -221,7 +221,7 @@ impl Party {
 
 impl Drop for Party {
     fn drop(&mut self) {
-        self.say_goodbye(std::thread::panicking());
+        self.say_goodbye(quorate_sync::thread::panicking());
         if let Some(crew) = self.core.crew() {
             crew.close();
         }

@@ -4,7 +4,7 @@
 //! withhold one message of a run and keep this party waiting for ever. Only time in which this party has nothing else
 //! to do counts.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use quorate_sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Predicts the seconds that a run takes. It is called only when a peer is late.

@@ -5,13 +5,13 @@
 //! order in which different peers' frames arrive. A party may have further workers ([`Crew`]), each with a scheduler of
 //! its own thread; only the first one touches the links.
 
+use quorate_sync::Arc;
+use quorate_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use quorate_sync::thread::ThreadId;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
@@ -94,7 +94,7 @@ struct RootWaker {
 
 impl RootWaker {
     fn new(nudges: Option<Interrupt>) -> (Arc<RootWaker>, Waker) {
-        let thread = std::thread::current().id();
+        let thread = quorate_sync::thread::current().id();
         let root = Arc::new(RootWaker { rang: AtomicBool::new(true), thread, nudges });
         (root.clone(), Waker::from(root))
     }
@@ -112,7 +112,7 @@ impl Wake for RootWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.rang.swap(true, Ordering::AcqRel)
             && let Some(first) = &self.nudges
-            && std::thread::current().id() != self.thread
+            && quorate_sync::thread::current().id() != self.thread
         {
             first.nudge();
         }
@@ -442,7 +442,7 @@ impl Core {
                 Err(error) if error.peer().is_some_and(|peer| self.has_left(peer)) => {}
                 Err(NetError::NoPeersLeft) if awaited.is_none() => {
                     // Only other workers are waited for.
-                    std::thread::sleep(ALONE);
+                    quorate_sync::thread::sleep(ALONE);
                     break;
                 }
                 Err(error) => self.fail(self.link_error(error)),

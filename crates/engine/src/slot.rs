@@ -1,7 +1,7 @@
 //! A value that one lane makes and others wait for: data flow between the nodes of a program.
 
+use quorate_sync::{Mutex, MutexGuard, PoisonError};
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::ctx::Ctx;

@@ -1,11 +1,11 @@
 //! The stock of correlations: made in bulk before inputs are known and handed out once, made where they are drawn, or
 //! made in turns.
 
+use quorate_sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::ops::{Deref, Range};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::task::Poll;
 
 use quorate_ring::meter::deferred;

@@ -8,7 +8,7 @@ pub use crate::probe::{Change, Received, Tampered};
 pub use links::{At, Liar, Lie, What, lying};
 pub use views::{Column, columns, leaks, tells};
 
-use std::sync::Mutex;
+use quorate_sync::Mutex;
 
 use quorate_net::Net;
 use quorate_net::memory;
@@ -45,7 +45,7 @@ fn workers() -> usize {
 
 /// Runs one thread per party. It is not generic, so it is compiled only once.
 fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
-    std::thread::scope(|scope| {
+    quorate_sync::thread::scope(|scope| {
         let start = |(place, net)| {
             scope.spawn(move || {
                 let mut party = Party::new(net);

@@ -1,8 +1,8 @@
 //! A handle that ends a party's wait from another thread.
 
+use quorate_sync::Arc;
+use quorate_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes a waiting [`Net::recv`](crate::Net::recv) return `None` promptly, from any thread.
 ///

@@ -1,7 +1,7 @@
 //! A party's mailbox in one process: several threads put letters in, one takes them out.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use quorate_sync::atomic::{AtomicBool, Ordering};
+use quorate_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{Interrupt, Wait};

@@ -1,7 +1,7 @@
 //! Links between the threads of one process: frames are moved, never copied.
 
+use quorate_sync::Arc;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::mailbox::Mailbox;
@@ -24,7 +24,7 @@ pub struct MemoryNet {
 
 /// Connects `parties` parties, each with each; element i is party i's end. Give each to its own thread.
 pub fn mesh(parties: usize) -> Vec<MemoryNet> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = quorate_sync::thread::available_parallelism().map_or(1, usize::from);
     let patience = if parties <= cores { PATIENCE } else { Duration::ZERO };
     let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(patience))).collect());
     let end = |me: usize| {

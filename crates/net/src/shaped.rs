@@ -4,10 +4,10 @@
 //! the frames before it have left, and arrives half a round trip later. So a party that sends much to one peer slows
 //! down neither what it sends to another nor what it receives.
 
+use quorate_sync::{Arc, Mutex, PoisonError};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::hint;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::mailbox::Mailbox;

@@ -1,9 +1,9 @@
 //! Links that misbehave: they change, exchange, hold back or cut off the messages of one party. They also end
 //! deadlocks: if all parties wait for each other, each gets an error that a peer is silent.
 
+use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quorate_net::memory::{self, MemoryNet};

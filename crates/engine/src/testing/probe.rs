@@ -1,8 +1,8 @@
 //! What tests observe and disturb of a party.
 
+use quorate_sync::atomic::Ordering;
+use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::costs::Phase;
@@ -124,7 +124,7 @@ impl Probe {
         *state ^= *state << 17;
         let pause = Duration::from_micros(*state % 200);
         drop(watch);
-        std::thread::sleep(pause);
+        quorate_sync::thread::sleep(pause);
     }
 
     /// Fills in this party's part of the coins tossed in a lane, if a test has set a seed.

@@ -1,6 +1,6 @@
 //! The bell of a session. Its parties ring it whenever they have ended a request, for a thread that waits for many.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use quorate_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The bell, which the session and the threads of its parties share.

@@ -1,8 +1,8 @@
 //! What a session asks of its parties, and their replies.
 
+use quorate_sync::Arc;
+use quorate_sync::mpsc::Sender;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;

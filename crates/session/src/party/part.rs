@@ -1,7 +1,7 @@
 //! The commands for a party, and its part in a request.
 
+use quorate_sync::mpsc::Sender;
 use std::collections::BTreeSet;
-use std::sync::mpsc::Sender;
 
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;

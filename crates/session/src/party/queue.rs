@@ -9,10 +9,11 @@
 //! tracks serve them. Large ones are served by the main track alone, in order.
 
 #[cfg(test)]
+#[path = "queue/tests.rs"]
 mod tests;
 
+use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate_graph::{Graph, NodeId};
 

@@ -11,8 +11,8 @@
 //! - When a request has ended at all parties, it counts if it ended well at all of them. Otherwise nothing of it is
 //!   kept, and nobody was shown anything of it.
 
+use quorate_sync::{Mutex, MutexGuard, PoisonError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quorate_gadgets::Computes;
 use quorate_graph::{Graph, NodeId};

@@ -1,9 +1,9 @@
 //! The tracks on which the parties of a process serve requests: each has a seat for every party, and serves one request
 //! at a time.
 
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use quorate_sync::mpsc::Sender;
+use quorate_sync::thread::JoinHandle;
+use quorate_sync::{Arc, Mutex};
 
 use quorate_engine::SIDES;
 use quorate_net::{Interrupt, Net};
