@@ -38,7 +38,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(inner: Inner) -> Self {
+    pub(crate) fn new(inner: Inner) -> Self {
         let (process, checks) = (std::process::id(), inner.checks_values());
         let turns = checks.then(Turns::default);
         Session {
@@ -155,7 +155,7 @@ impl Access<Inner> for Waiting<'_> {
 /// The options of a session, from Python's dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Given {
+pub(crate) struct Given {
     strict: bool,
     trunc: String,
     threads: Option<usize>,
@@ -167,7 +167,7 @@ struct Given {
 }
 
 impl Given {
-    fn read(self) -> Result<Options, SessionError> {
+    pub(crate) fn read(self) -> Result<Options, SessionError> {
         Ok(Options {
             strict: self.strict,
             truncation: truncation(&self.trunc)?,
