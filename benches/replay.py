@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What more cores would give: one party computes again, alone, against a record of what its peers sent.
 
-    CARGO_PROFILE_RELEASE_LTO=off cargo build --release -p quorate-python --features replay,pyo3/extension-module
+    make build FEATURES=replay
     .venv/bin/python benches/replay.py sort mnist --threads 1,2 --repeat 5
 
 A machine with two cores does not show what three parties gain from cores. So a local session runs a program and records
@@ -27,7 +27,8 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class Program(NamedTuple):
     wanted: Any
     family: str = "rss"
     party: int = 0
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
     off: float = 0.0
 
 
@@ -165,12 +166,12 @@ def replays(
     """
     options = Options.of({**program.options, "check": False, "threads": 1}, (), local=True)
     native, recording = _quorate.Recording.record(family, None, options.parts, party)
-    with qr.session.Session(native, None, options) as mpc:
+    with qr.Session(native, None, options) as mpc:
         timed(mpc, program)
     taken: dict[int, list[Replayed]] = {workers: [] for workers in threads}
     for turn in range(1 + repeat):
         for workers in threads:
-            with qr.session.Session(recording.replay(workers, turn == 0), None, options) as mpc:
+            with qr.Session(recording.replay(workers, turn == 0), None, options) as mpc:
                 seconds = timed(mpc, program)
             try:
                 recording.check()
@@ -238,7 +239,7 @@ def main() -> None:
     if threads[0] != 1 or len(set(threads)) != len(threads) or len(threads) < 2 or asked.repeat < 1:
         ask.error("--threads is 1 and other numbers, each once, such as 1,2,4, and --repeat 1 or more")
     if not hasattr(_quorate, "Recording"):
-        ask.error("this module has no recording links: build it with the feature replay, as the head of this file says")
+        ask.error("this module has no recording links: make build FEATURES=replay")
     watch, began, found = Watch(), time.monotonic(), []
     heads = ["program", "phase", *(f"{w} threads" if w > 1 else "1 thread" for w in threads)]
     heads += [f"{w} of 1" for w in threads[1:]] + ["serial share", f"at most, {', '.join(map(str, CORES))} cores"]

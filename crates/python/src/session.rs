@@ -339,13 +339,13 @@ impl Session {
         let targets = nodes(targets);
         let before = before.map(str::parse).transpose().map_err(|e: HashError| PyValueError::new_err(e.to_string()))?;
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
-        let (planning, here) = self.with(py, |session| {
+        let (planning, setting, threads) = self.with(py, |session| {
             self.take_over_released(session);
-            Ok((session.ask_plan(&targets, &assumed, before)?, session.setting()))
+            let setting = network.map_or(session.setting(), |network| Setting::Apart { network: Some(network) });
+            Ok((session.ask_plan(&targets, &assumed, before)?, setting, session.threads_in(setting)))
         })?;
         let plan = self.wait(py, |access| planning.wait(access))?;
-        let setting = network.map_or(here, |network| Setting::Apart { network: Some(network) });
-        costs::plan(py, &plan, setting)
+        costs::plan(py, &plan, setting, threads)
     }
 
     /// Returns the hash before the first run of a session, in a process that had `sessions_before` sessions before it;

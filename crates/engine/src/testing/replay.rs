@@ -284,3 +284,80 @@ impl Net for Playing {
         self.inner.interrupt_handle()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::testing::over;
+    use crate::{Chunks, Ctx, Party, Phase};
+
+    /// Two runs: a round of long messages, then chunks at whichever worker is free, of which chunk 3 sends `last`.
+    /// Returns a sum of what was received.
+    fn program(party: &mut Party, last: u8) -> Result<u64> {
+        let (me, mut sum) = (party.me(), 0);
+        for _ in 0..2 {
+            let mut run = party.begin_alone()?;
+            let peer = 1 - me;
+            sum += run.phase(Phase::Online, async |ctx| {
+                let long = vec![me as u8 + 1; 600_000];
+                let got = ctx.exchange_bytes(&[(peer, &long)], &[(peer, long.len())]).await?;
+                let chunks = Chunks { len: 8, chunk: 1, window: 4 };
+                let work = async move |ctx: Ctx, chunk: usize| {
+                    let said = [if chunk == 3 { last } else { 7 }; 2];
+                    let got = ctx.exchange_bytes(&[(peer, &said)], &[(peer, 2)]).await?;
+                    Ok(u64::from(got[0][0]))
+                };
+                let mut sum = u64::from(got[0][0]);
+                ctx.spread(chunks, |range| range.start, work, |_, one| sum += one).await?;
+                Ok(sum)
+            })?;
+            run.finish();
+        }
+        Ok(sum)
+    }
+
+    fn recorded() -> (Record, u64) {
+        let record = Record::default();
+        let net = |net: MemoryNet| {
+            let net: Box<dyn Net> = Box::new(net);
+            if net.me() == 0 { record.listening(net) } else { net }
+        };
+        let nets = memory::mesh(2).into_iter().map(net).collect();
+        let sums = over(nets, |mut party| program(&mut party, 7).unwrap());
+        (record, sums[0])
+    }
+
+    fn replayed(record: &Record, hashes: bool, workers: usize, last: u8) -> (Result<u64>, Played) {
+        let (net, played) = record.playing(0, 2, hashes);
+        let mut party = Party::new(net);
+        party.set_workers(workers).unwrap();
+        party.insecure_credit();
+        (program(&mut party, last), played)
+    }
+
+    #[test]
+    fn a_party_alone_does_what_it_did_among_others() {
+        let (record, sum) = recorded();
+        assert!(record.frames().1 > 1_200_000);
+        for workers in [1, 2, 3] {
+            for hashes in [true, false] {
+                let (found, played) = replayed(&record, hashes, workers, 7);
+                assert_eq!((found.unwrap(), played.compare()), (sum, Ok(())), "{workers} workers");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_replay_sends_otherwise_is_found() {
+        let (record, sum) = recorded();
+        let (found, played) = replayed(&record, true, 2, 8);
+        assert_eq!(found.unwrap(), sum);
+        let differs = played.compare().unwrap_err().to_string();
+        assert_eq!(differs, "the party sent other messages to party 1 in run 1 than the record has");
+        let (net, played) = record.playing(0, 2, false);
+        drop(net);
+        let differs = played.compare().unwrap_err().to_string();
+        assert!(differs.starts_with("the party sent 0 messages with 0 bytes, where the record has "), "{differs}");
+    }
+}

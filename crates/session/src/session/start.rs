@@ -158,6 +158,7 @@ impl Session {
             me,
             network,
             choices: options.choices,
+            threads: options.threads,
             program,
             seats,
             queue,
