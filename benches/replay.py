@@ -5,8 +5,8 @@
     .venv/bin/python benches/replay.py sort mnist --threads 1,2 --repeat 5
 
 A machine with two cores does not show what three parties gain from cores. So a local session runs a program and records
-what one party receives. Then that party runs the program alone, on 1, 2, ... threads. A message of the record is there
-as soon as the party has sent what it had sent before the message arrived; what it sends is dropped. Before the times
+what one party receives. Then that party runs the program alone, on 1, 2, ... threads. The messages of the record are
+there when the run begins, up to some megabytes ahead; what the party sends is dropped. Before the times
 are taken, each number of threads has a replay in which all that the party sends is compared with the record, byte for
 byte. The replays whose times are taken count messages and bytes. A replay that differs is an error.
 

@@ -1,8 +1,9 @@
 //! A record of what one party received and sent, and links that play it back to that party alone.
 //!
-//! A frame of the record is there once the party has sent as many bytes of messages as when the frame arrived, or waits
-//! for it: peers answer at once, and never before they were asked. What the party sends is dropped after it was
-//! compared with the record, so no other thread takes a core. Credit that arrives before its lane begins is lost, so a
+//! The frames of a run are there when the party begins it, but no more than a few megabytes ahead of what it has sent
+//! when they arrived, so that they do not all lie in memory. Several workers send in another order than one, so frames
+//! that were only there once the party has sent as much as when it was recorded would keep them waiting. What the party
+//! sends is dropped after it was compared with the record, so no other thread takes a core. Credit that arrives before its lane begins is lost, so a
 //! party that is replayed sends without it ([`insecure_party`](super::insecure_party)).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,6 +16,9 @@ use quorate_net::{Frame, Interrupt, Net, NetError, Wait};
 
 use crate::lane::LaneId;
 use crate::wire::{self, FrameType, HEADER_BYTES, Tag};
+
+/// Bytes of messages that a party may lack, of those that it had sent when a frame arrived, to get that frame.
+const AHEAD: u64 = 16 << 20;
 
 /// The time for which a party that waits gets no frame that is not due: its other workers may be about to send.
 const HESITATION: Duration = Duration::from_micros(100);
@@ -228,7 +232,7 @@ impl Playing {
         let fronts = self.arrived.iter().filter_map(VecDeque::front).filter(begun);
         let next = fronts.min_by_key(|(place, _)| *place).map(|(_, next)| (next.from, next.after));
         let (from, after) = next?;
-        let is_due = anyway || after <= self.played.lock().bytes;
+        let is_due = anyway || after <= self.played.lock().bytes + AHEAD;
         is_due.then(|| self.arrived[from].pop_front()).flatten().map(|(_, next)| (from, next.frame))
     }
 }
