@@ -6,14 +6,14 @@
 
 A machine with two cores does not show what three parties gain from cores. So a local session runs a program and records
 what one party receives. Then that party runs the program alone, on 1, 2, ... threads. The messages of the record are
-there when the run begins, up to some megabytes ahead; what the party sends is dropped. Before the times
-are taken, each number of threads has a replay in which all that the party sends is compared with the record, byte for
-byte. The replays whose times are taken count messages and bytes. A replay that differs is an error.
+there when the run begins, up to some megabytes ahead; what the party sends is dropped. Before the times are taken, each
+number of threads has a replay in which all that the party sends is compared with the record, byte for byte. The replays
+whose times are taken count messages and bytes. A replay that differs is an error.
 
 The table has medians of the party's seconds, from the call that asks for the result to the result: building and
 planning of the program, the offline and the online phase; not the setup of the session. Amdahl's law is fitted to them:
-with a serial share s, W threads take s + (1 - s) / W of the time of one. "At most" is the speedup that follows for as
-many cores. It holds for this part of a party's work: the network, and TLS, are not in it.
+with a serial share s, W threads take s + (1 - s) / W of the time of one. "At most" is the speedup that follows for
+each number of cores. It holds for this part of a party's work: the network, and TLS, are not in it.
 
 The recording links exist only under the cargo feature `replay`, which no wheel has (crates/session/src/replay.rs,
 crates/engine/src/testing/replay.rs). All random numbers come from a known seed. The feature also puts a lock around
@@ -196,7 +196,7 @@ def serial_share(seconds: dict[int, float]) -> float:
 
 
 def speedup(serial: float, cores: int) -> float:
-    """Returns the speedup on so many cores by Amdahl's law.
+    """Returns the speedup on this number of cores by Amdahl's law.
 
     >>> speedup(0.2, 8)
     3.333333333333333

@@ -96,7 +96,7 @@ fn told<'py>(py: Python<'py>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// Returns a plan, priced in a setting where each party computes on so many threads.
+/// Returns a plan, priced in a setting where each party computes on this number of threads.
 pub(crate) fn plan<'py>(
     py: Python<'py>,
     plan: &Plan,

@@ -46,7 +46,7 @@ impl Recording {
         Ok((Session::new(session), Recording { inner, played: Mutex::default() }))
     }
 
-    /// Opens a session of the party alone, on so many threads. With `hashes`, `check` compares every message.
+    /// Opens a session of the party alone, on a number of threads. With `hashes`, `check` compares every message.
     fn replay(&self, py: Python<'_>, threads: usize, hashes: bool) -> PyResult<Session> {
         let open = || Open::replayed(&self.inner, threads, hashes);
         let (session, played) = py.detach(open).map_err(|error| raise(py, &error))?;

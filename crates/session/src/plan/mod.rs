@@ -85,7 +85,7 @@ impl Pricing {
         Pricing { setting, rates, threads: 1, side_by_side: rates }
     }
 
-    /// Returns the prices of parties that compute on so many threads each: as many of them as a party has cores share
+    /// Returns the prices of parties that compute on this number of threads each: as many of them as a party has cores share
     /// the work of chunks. What such a thread takes while the others compute is measured if that was not done yet.
     #[must_use]
     pub fn on(mut self, threads: usize) -> Pricing {
