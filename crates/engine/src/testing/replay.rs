@@ -1,10 +1,10 @@
 //! A record of what one party received and sent, and links that play it back to that party alone.
 //!
 //! The frames of a run are there when the party begins it, but no more than a few megabytes ahead of what it has sent
-//! when they arrived, so that they do not all lie in memory. Several workers send in another order than one: frames that
-//! were only there once the party has sent as much as when it was recorded would keep them waiting. What the party sends
-//! is dropped after it was compared with the record, so no other thread takes a core. Credit that arrives before its
-//! lane begins is lost, so a party that is replayed sends without it ([`insecure_party`](super::insecure_party)).
+//! when they arrived, so that they do not all lie in memory. Several workers send in another order than one: frames
+//! that were only there once the party has sent as much as when it was recorded would keep them waiting. What the party
+//! sends is dropped after it was compared with the record, so no other thread takes a core. Credit that arrives before
+//! its lane begins is lost, so a party that is replayed sends without it ([`insecure_party`](super::insecure_party)).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -85,8 +85,9 @@ impl Pricing {
         Pricing { setting, rates, threads: 1, side_by_side: rates }
     }
 
-    /// Returns the prices of parties that compute on this number of threads each: as many of them as a party has cores share
-    /// the work of chunks. What such a thread takes while the others compute is measured if that was not done yet.
+    /// Returns the prices of parties that compute on this number of threads each: as many of them as a party has cores
+    /// share the work of chunks. What such a thread takes while the others compute is measured if that was not done
+    /// yet.
     #[must_use]
     pub fn on(mut self, threads: usize) -> Pricing {
         let sharing = self.setting.sharing();
