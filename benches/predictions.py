@@ -117,7 +117,12 @@ def measured(workload: Workload, runs: int) -> list[tuple[float, float]]:
     found = []
     far = workload.network is not None
     # Products in a row wrap, which costs what others cost.
-    with qr.local(workload.protocol, parties=workload.parties, network=workload.network, check=False) as mpc:
+    place = {
+        "parties": workload.parties,
+        "network": workload.network,
+        "threads": 1,
+    }  # measured are those of all threads
+    with qr.local(workload.protocol, **place, check=False) as mpc:
         for _ in range(1 + runs):
             _quorate.recalibrate()
             array = workload.ask(mpc)

@@ -3,7 +3,7 @@
 //! Hiding by 32 random bytes; binding by collision resistance (128 bits); extractable in the random-oracle model. The
 //! randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
 
-use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
+use crate::{SessionId, ct_eq, domains};
 
 /// A commitment; public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,23 +32,9 @@ impl std::fmt::Debug for Opening {
     }
 }
 
-/// Commits to `value` with fresh randomness.
-///
-/// # Errors
-/// [`CryptoError::OsRandom`] if the system provides no randomness.
-pub fn commit(context: &Context<'_>, value: &[u8]) -> Result<(Commitment, Opening), CryptoError> {
-    let mut opening = Opening([0; 32]);
-    os_random(&mut opening.0)?;
-    Ok((commitment(context, value, &opening), opening))
-}
-
-/// Returns whether `opening` opens `commitment` to `value` in this context; constant-time.
+/// Commits to `value`. The opening is 32 fresh random bytes, which nobody else knows before it is told.
 #[must_use]
-pub fn verify(context: &Context<'_>, commitment_: &Commitment, value: &[u8], opening: &Opening) -> bool {
-    ct_eq(&commitment(context, value, opening).0, &commitment_.0)
-}
-
-fn commitment(context: &Context<'_>, value: &[u8], opening: &Opening) -> Commitment {
+pub fn commit(context: &Context<'_>, value: &[u8], opening: &Opening) -> Commitment {
     let mut hasher = blake3::Hasher::new_derive_key(domains::COMMITMENT);
     hasher.update(context.session.as_bytes());
     hasher.update(&context.party.to_le_bytes());
@@ -62,6 +48,12 @@ fn commitment(context: &Context<'_>, value: &[u8], opening: &Opening) -> Commitm
     Commitment(hash)
 }
 
+/// Returns whether `opening` opens `commitment` to `value` in this context; constant-time.
+#[must_use]
+pub fn verify(context: &Context<'_>, commitment: &Commitment, value: &[u8], opening: &Opening) -> bool {
+    ct_eq(&commit(context, value, opening).0, &commitment.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,7 +62,8 @@ mod tests {
     fn opens_to_its_value_and_nothing_else() {
         let (session, other) = (SessionId::from_bytes([1; 32]), SessionId::from_bytes([2; 32]));
         let context = Context { session: &session, party: 1, domain: "quorate/crypto/test", instance: 5 };
-        let (commitment, opening) = commit(&context, b"value").unwrap();
+        let opening = Opening([9; 32]);
+        let commitment = commit(&context, b"value", &opening);
         assert!(verify(&context, &commitment, b"value", &opening));
         assert!(!verify(&context, &commitment, b"valuf", &opening));
         assert!(!verify(&context, &commitment, b"value\0", &opening));
@@ -89,12 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn two_commitments_to_one_value_differ() {
+    fn commitments_to_one_value_with_two_openings_differ() {
         let session = SessionId::from_bytes([1; 32]);
         let context = Context { session: &session, party: 0, domain: "quorate/crypto/test", instance: 0 };
-        let (a, _) = commit(&context, b"").unwrap();
-        let (b, opening) = commit(&context, b"").unwrap();
+        let [a, b] = [1, 2].map(|byte| commit(&context, b"", &Opening([byte; 32])));
         assert_ne!(a, b);
-        assert_eq!(format!("{opening:?}"), "Opening(..)");
+        assert_eq!(format!("{:?}", Opening([1; 32])), "Opening(..)");
     }
 }

@@ -7,6 +7,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use quorate_ring::meter;
+
 use crate::bell::Work;
 use crate::costs::Phase;
 use crate::crew::{Job, Task};
@@ -137,7 +139,10 @@ impl Ctx {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }
-        let Some(crew) = self.core.crew() else { return job(self).await };
+        let Some(crew) = self.core.crew() else {
+            let mut work = job(self);
+            return poll_fn(|context| meter::shared(|| work.as_mut().poll(context))).await;
+        };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
         let (start, place) = (LaneStart::of(&self), ticket.clone());
         let work = Box::new(move |core: &Rc<Core>| -> Task {
@@ -204,5 +209,37 @@ impl Ctx {
     /// Returns whether this party has other workers, at which [`Ctx::elsewhere`] may run work.
     pub fn has_other_workers(&self) -> bool {
         self.core.crew().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_ring::meter::{Kernel, charge, charged};
+
+    use super::*;
+    use crate::dry;
+
+    /// What the chunks do is shared; what their row does, and a chunk alone, is not.
+    #[test]
+    fn a_dry_run_counts_what_workers_share() {
+        for (len, figures) in [(10, false), (11, false), (100, false), (100, true)] {
+            let before = charged();
+            let run = async |ctx: &Ctx| {
+                if figures {
+                    ctx.count_alike();
+                }
+                let draw = async |_: Ctx, len: usize| {
+                    charge(Kernel::Draw, len);
+                    Ok(())
+                };
+                let chunks = Chunks { len, chunk: 10, window: 2 };
+                ctx.spread(chunks, |range| range.len(), draw, |range, ()| charge(Kernel::Pack, range.len())).await
+            };
+            dry::run(0, 2, Phase::Online, run).unwrap();
+            let work = charged() - before;
+            assert_eq!([Kernel::Draw, Kernel::Pack].map(|kernel| work.of(kernel)), [len as u64; 2]);
+            let shared = if len > 10 { len as u64 } else { 0 };
+            assert_eq!([work.shared(Kernel::Draw), work.shared(Kernel::Pack)], [shared, 0], "{len}, {figures}");
+        }
     }
 }

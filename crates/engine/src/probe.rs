@@ -9,6 +9,12 @@ use crate::lane_table::Message;
 pub(crate) struct Probe;
 
 impl Probe {
+    /// Returns the observer of a party.
+    #[inline(always)]
+    pub fn of(_me: usize) -> Probe {
+        Probe
+    }
+
     /// Waits before the links are read.
     #[inline(always)]
     pub fn pause(&self) {}

@@ -51,6 +51,11 @@ impl Rates {
         rates
     }
 
+    /// Returns the number of cores that this process may use.
+    pub fn cores() -> usize {
+        cores()
+    }
+
     /// Forgets all measurements, so that the next call measures anew: for another load or another machine.
     pub fn forget() {
         MEASURED.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -93,6 +98,17 @@ impl Rates {
         Kernel::ALL.iter().zip(self.seconds).map(|(&kernel, each)| work.of(kernel) as f64 * each).sum()
     }
 
+    /// Returns the seconds of `threads` threads for this work: of one for what they do not share, at these rates; of
+    /// each for its part of the rest, at the rates of as many threads `side_by_side`.
+    pub fn seconds_on(&self, threads: usize, side_by_side: &Rates, work: &Effort) -> f64 {
+        let seconds = |kernel: Kernel| {
+            let (all, shared) = (work.of(kernel), work.shared(kernel));
+            let [alone, each] = [self, side_by_side].map(|rates| rates.seconds[kernel as usize]);
+            (all - shared) as f64 * alone + shared as f64 * each / threads.max(1) as f64
+        };
+        Kernel::ALL.into_iter().map(seconds).sum()
+    }
+
     /// Returns the seconds for parties that compute side by side in threads of this machine: those of the busiest core.
     /// `each` holds the seconds of each party alone. Parties that share a core take turns, since they wait for each
     /// other in every round. Most rounds are over before the system would take a core from one party for another.
@@ -128,7 +144,7 @@ impl fmt::Display for Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_ring::meter::{charge, charged};
+    use quorate_ring::meter::{self, charge, charged};
 
     #[test]
     fn rates_are_positive_and_kept() {
@@ -150,6 +166,17 @@ mod tests {
         charge(Kernel::Multiply, 5);
         let priced = rates.seconds(&(charged() - before));
         assert_eq!(priced, (3 * Kernel::Fresh as usize + 5 * Kernel::Multiply as usize) as f64);
+    }
+
+    #[test]
+    fn threads_share_what_is_shared_at_the_rates_of_all_of_them() {
+        let [alone, each] = [1.0, 1.5].map(|draw| Rates::new([draw; Kernel::COUNT], 0.0, 0.0));
+        let before = charged();
+        charge(Kernel::Draw, 10);
+        meter::shared(|| charge(Kernel::Draw, 80));
+        let work = charged() - before;
+        assert_eq!(alone.seconds_on(4, &each, &work), 10.0 + 80.0 * 1.5 / 4.0);
+        assert_eq!(alone.seconds_on(1, &alone, &work), alone.seconds(&work));
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Core {
             confirmed: Confirmed::new(parties),
             openings: Arc::default(),
             failure: RefCell::default(),
-            probe: Default::default(),
+            probe: Probe::of(me),
         }
     }
 

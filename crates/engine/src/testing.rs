@@ -2,10 +2,12 @@
 
 mod links;
 pub mod readers;
+mod replay;
 mod views;
 
-pub use crate::probe::{Change, Received, Tampered};
+pub use crate::probe::{Change, NextParty, Received, Tampered, insecure_party};
 pub use links::{At, Liar, Lie, What, lying};
+pub use replay::{Differs, Played, Record, Sent};
 pub use views::{Column, columns, leaks, tells};
 
 use quorate_sync::Mutex;

@@ -51,10 +51,12 @@ impl Ctx {
     ) -> Result<Vec<Vec<u8>>> {
         let instance = self.randomness().instance();
         let context = |party: usize| Context { session, party: party as u32, domain, instance };
-        let no_randomness = |_| Error::bug("the operating system has no randomness to give");
         let (commitment, opening) = match self.is_dry() {
             true => (Commitment([0; HASH_BYTES]), Opening([0; HASH_BYTES])),
-            false => commit(&context(self.me()), value).map_err(no_randomness)?,
+            false => {
+                let opening = Opening(self.fresh_random()?);
+                (commit(&context(self.me()), value, &opening), opening)
+            }
         };
         let commitments = self.say(&commitment.0).await?;
         let mut words = value.to_vec();

@@ -2,7 +2,7 @@
 //! different values.
 
 use crate::common::within_seconds;
-use quorate_crypto::{Context, SessionId, commit};
+use quorate_crypto::{Context, Opening, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
 const DOMAIN: &str = "quorate/engine/test";
@@ -59,9 +59,10 @@ async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
         peers.iter().map(|&peer| (first(peer), vec![])).unzip()
     } else {
         let context = Context { session: &session, party: me as u32, domain, instance };
-        let two = [to, me].map(|one| (first(one), commit(&context, &first(one)).unwrap()));
+        let opening = Opening([4; 32]);
+        let two = [to, me].map(|one| (first(one), commit(&context, &first(one), &opening)));
         let of = |peer: usize| &two[usize::from(peer != to)];
-        peers.iter().map(|&peer| (of(peer).1.0.0.to_vec(), [&of(peer).0[..], &of(peer).1.1.0].concat())).unzip()
+        peers.iter().map(|&peer| (of(peer).1.0.to_vec(), [&of(peer).0[..], &opening.0].concat())).unzip()
     };
     let outgoing: Vec<_> = peers.iter().zip(&said).map(|(&peer, said)| (peer, &said[..])).collect();
     let incoming: Vec<_> = peers.iter().map(|&peer| (peer, said[0].len())).collect();

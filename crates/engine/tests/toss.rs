@@ -1,7 +1,7 @@
 //! Coins that all parties agree on and none can steer.
 
 use crate::common::{echo_of, within_seconds};
-use quorate_crypto::{Context, SessionId, commit};
+use quorate_crypto::{Context, Opening, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
 fn session() -> SessionId {
@@ -84,7 +84,8 @@ fn a_commitment_of_an_earlier_toss_is_caught() {
             }
             let instance = ctx.randomness().instance();
             let context = Context { session: &session(), party: 2, domain: "quorate/engine/coin", instance };
-            let (commitment, opening) = commit(&context, &[9; 32]).unwrap();
+            let opening = Opening([4; 32]);
+            let commitment = commit(&context, &[9; 32], &opening);
             let words: [u8; 64] = [[9; 32], opening.0].concat().try_into().unwrap();
             say(ctx, instance, commitment.0, words).await?;
             Ok(([0; 32], cheat(ctx, commitment.0, words).await))
@@ -127,4 +128,27 @@ fn a_commitment_copied_from_another_party_is_caught() {
             Err(Error::Cheating { check: "an opened commitment" } | Error::Aborted { cause: Cause::Cheating, .. })
         ));
     });
+}
+
+#[test]
+fn commitments_to_one_value_differ() {
+    let heard = testing::parties(2, |mut party| {
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        let twice = async |ctx: &Ctx| {
+            for _ in 0..2 {
+                ctx.commit_and_open(&session(), "quorate/engine/test", &[9; 32]).await?;
+            }
+            Ok(())
+        };
+        run.phase(Phase::Online, twice).unwrap();
+        run.finish();
+        party.insecure_transcript()
+    });
+    for heard in heard {
+        let [first, opened, second, again] = &heard[..] else { panic!("{heard:?}") };
+        assert_eq!(opened.bytes[..32], again.bytes[..32], "the value");
+        assert_ne!(opened.bytes[32..], again.bytes[32..]);
+        assert_ne!(first.bytes, second.bytes);
+    }
 }

@@ -96,9 +96,14 @@ fn told<'py>(py: Python<'py>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// Returns a plan, priced in a setting.
-pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyResult<Bound<'py, PyDict>> {
-    let pricing = py.detach(|| Pricing::at(setting));
+/// Returns a plan, priced in a setting where each party computes on this number of threads.
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
+    plan: &Plan,
+    setting: Setting,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let pricing = py.detach(|| Pricing::at(setting).on(threads));
     let out = PyDict::new(py);
     let parties: Vec<&Predicted> = plan.parties.iter().collect();
     set_phases(&out, &pricing, &parties)?;

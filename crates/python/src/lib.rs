@@ -8,6 +8,8 @@ mod errors;
 mod herald;
 mod hold;
 mod operands;
+#[cfg(feature = "replay")]
+mod replay;
 mod session;
 mod shadow;
 mod tools;
@@ -36,6 +38,8 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(tools::families, module)?)?;
     module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
+    #[cfg(feature = "replay")]
+    module.add_class::<replay::Recording>()?;
     module.add("OPTIMISED", !cfg!(debug_assertions))?;
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(inner: Inner) -> Self {
+    pub(crate) fn new(inner: Inner) -> Self {
         let (process, checks) = (std::process::id(), inner.checks_values());
         let turns = checks.then(Turns::default);
         Session {
@@ -160,7 +160,7 @@ impl Access<Inner> for Waiting<'_> {
 /// The options of a session, from Python's dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Given {
+pub(crate) struct Given {
     strict: bool,
     trunc: String,
     threads: Option<usize>,
@@ -172,7 +172,7 @@ struct Given {
 }
 
 impl Given {
-    fn read(self) -> Result<Options, SessionError> {
+    pub(crate) fn read(self) -> Result<Options, SessionError> {
         Ok(Options {
             strict: self.strict,
             truncation: truncation(&self.trunc)?,
@@ -344,13 +344,13 @@ impl Session {
         let targets = nodes(targets);
         let before = before.map(str::parse).transpose().map_err(|e: HashError| PyValueError::new_err(e.to_string()))?;
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
-        let (planning, here) = self.with(py, |session| {
+        let (planning, setting, threads) = self.with(py, |session| {
             self.take_over_released(session);
-            Ok((session.ask_plan(&targets, &assumed, before)?, session.setting()))
+            let setting = network.map_or(session.setting(), |network| Setting::Apart { network: Some(network) });
+            Ok((session.ask_plan(&targets, &assumed, before)?, setting, session.threads_in(setting)))
         })?;
         let plan = self.wait(py, |access| planning.wait(access))?;
-        let setting = network.map_or(here, |network| Setting::Apart { network: Some(network) });
-        costs::plan(py, &plan, setting)
+        costs::plan(py, &plan, setting, threads)
     }
 
     /// Returns the hash before the first run of a session, in a process that had `sessions_before` sessions before it;

@@ -76,25 +76,36 @@ impl Kernel {
     ];
 }
 
-/// Amounts of work, by kernel.
+/// Amounts of work, by kernel: of all work, and of the part that several threads share ([`shared`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort([u64; Kernel::COUNT]);
+pub struct Effort {
+    all: [u64; Kernel::COUNT],
+    shared: [u64; Kernel::COUNT],
+}
 
 impl Effort {
     /// Returns the units of one kernel.
     pub fn of(&self, kernel: Kernel) -> u64 {
-        self.0[kernel as usize]
+        self.all[kernel as usize]
+    }
+
+    /// Returns the units of one kernel that several threads share, where there are several.
+    pub fn shared(&self, kernel: Kernel) -> u64 {
+        self.shared[kernel as usize]
     }
 
     /// Returns this work `times` times.
     pub fn times(&self, times: usize) -> Effort {
-        Effort(self.0.map(|units| units.saturating_mul(times as u64)))
+        let times = |units: u64| units.saturating_mul(times as u64);
+        Effort { all: self.all.map(times), shared: self.shared.map(times) }
     }
 }
 
 impl AddAssign for Effort {
     fn add_assign(&mut self, other: Effort) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        let Effort { all, shared } = self;
+        let sums = all.iter_mut().chain(shared).zip(other.all.into_iter().chain(other.shared));
+        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 
@@ -102,20 +113,66 @@ impl Sub for Effort {
     type Output = Effort;
 
     fn sub(self, earlier: Effort) -> Effort {
-        Effort(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
+        Effort {
+            all: std::array::from_fn(|i| self.all[i].wrapping_sub(earlier.all[i])),
+            shared: std::array::from_fn(|i| self.shared[i].wrapping_sub(earlier.shared[i])),
+        }
+    }
+}
+
+/// A thread's charges, and whether several threads would share the present work.
+struct Tally {
+    all: [Cell<u64>; Kernel::COUNT],
+    shared: [Cell<u64>; Kernel::COUNT],
+    shares: Cell<bool>,
+}
+
+impl Tally {
+    fn charge(&self, kernel: Kernel, amount: u64, shared: u64) {
+        let add = |sum: &Cell<u64>, more: u64| sum.set(sum.get().wrapping_add(more));
+        add(&self.all[kernel as usize], amount);
+        add(&self.shared[kernel as usize], if self.shares.get() { amount } else { shared });
+    }
+
+    fn read(&self) -> Effort {
+        let read = |sums: &[Cell<u64>; Kernel::COUNT]| std::array::from_fn(|i| sums[i].get());
+        Effort { all: read(&self.all), shared: read(&self.shared) }
+    }
+
+    fn set(&self, effort: &Effort) {
+        let sums = self.all.iter().chain(&self.shared);
+        sums.zip(effort.all.iter().chain(&effort.shared)).for_each(|(sum, units)| sum.set(*units));
     }
 }
 
 thread_local! {
-    static TALLY: [Cell<u64>; Kernel::COUNT] = const { [const { Cell::new(0) }; Kernel::COUNT] };
+    static TALLY: Tally = const {
+        Tally {
+            all: [const { Cell::new(0) }; Kernel::COUNT],
+            shared: [const { Cell::new(0) }; Kernel::COUNT],
+            shares: Cell::new(false),
+        }
+    };
 }
 
 /// Charges this thread's tally.
 pub fn charge(kernel: Kernel, amount: usize) {
-    TALLY.with(|tally| {
-        let sum = &tally[kernel as usize];
-        sum.set(sum.get().wrapping_add(amount as u64));
-    });
+    TALLY.with(|tally| tally.charge(kernel, amount as u64, 0));
+}
+
+/// Sets back, when dropped, whether the present work is shared.
+struct Shares(bool);
+
+impl Drop for Shares {
+    fn drop(&mut self) {
+        TALLY.with(|tally| tally.shares.set(self.0));
+    }
+}
+
+/// Does work that a party's threads share in a real run: what it charges counts as shared, too.
+pub fn shared<T>(work: impl FnOnce() -> T) -> T {
+    let _before = Shares(TALLY.with(|tally| tally.shares.replace(true)));
+    work()
 }
 
 /// Returns the charges of `work` instead of charging them, for a later charge.
@@ -123,18 +180,20 @@ pub fn deferred(work: impl FnOnce()) -> Effort {
     let before = charged();
     work();
     let deferred = charged() - before;
-    TALLY.with(|tally| tally.iter().zip(before.0).for_each(|(sum, earlier)| sum.set(earlier)));
+    TALLY.with(|tally| tally.set(&before));
     deferred
 }
 
 /// Charges deferred work.
 pub fn charge_all(deferred: &Effort) {
-    Kernel::ALL.iter().for_each(|&kernel| charge(kernel, deferred.of(kernel) as usize));
+    TALLY.with(|tally| {
+        Kernel::ALL.iter().for_each(|&kernel| tally.charge(kernel, deferred.of(kernel), deferred.shared(kernel)));
+    });
 }
 
 /// Returns the charges of this thread so far: take it before and after a piece of work, and subtract.
 pub fn charged() -> Effort {
-    TALLY.with(|tally| Effort(std::array::from_fn(|i| tally[i].get())))
+    TALLY.with(Tally::read)
 }
 
 /// Memory beyond which a loop is bound by it: about a core's own caches.
@@ -267,6 +326,29 @@ mod tests {
         assert_eq!(work(|| deferred = super::deferred(add)), Effort::default());
         assert_eq!(deferred, work(add));
         assert_eq!(work(|| charge_all(&deferred)), deferred);
+    }
+
+    #[test]
+    fn shared_work_is_part_of_all() {
+        let of = |run: &dyn Fn()| {
+            let work = work(run);
+            [work.of(Kernel::Draw), work.shared(Kernel::Draw)]
+        };
+        let three = || charge(Kernel::Draw, 3);
+        assert_eq!(of(&three), [3, 0]);
+        assert_eq!(of(&|| shared(three)), [3, 3]);
+        let both = || {
+            shared(|| shared(three));
+            three();
+        };
+        assert_eq!(of(&both), [6, 3], "what follows is not shared");
+        let some = deferred(both);
+        assert_eq!(of(&|| charge_all(&some)), [6, 3]);
+        assert_eq!(of(&|| charge_all(&some.times(2))), [12, 6]);
+        assert_eq!(of(&|| shared(|| charge_all(&some))), [6, 6]);
+        let mut sum = some;
+        sum += some;
+        assert_eq!(sum - some, some);
     }
 
     #[test]

@@ -21,6 +21,9 @@ mod plan;
 #[doc(hidden)]
 #[cfg(feature = "readers")]
 pub mod readers;
+#[doc(hidden)]
+#[cfg(feature = "replay")]
+pub mod replay;
 mod reveals;
 mod run;
 mod session;

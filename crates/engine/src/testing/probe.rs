@@ -110,7 +110,37 @@ pub struct Received {
     pub bytes: Vec<u8>,
 }
 
+/// The settings of parties that are made from now on, by number: a seed of coins, and whether they wait for credit.
+static NEXT: Mutex<BTreeMap<usize, (u64, bool)>> = Mutex::new(BTreeMap::new());
+
+/// Gives party `me` the coins and the credit of [`Party::insecure_coins`] and [`Party::insecure_credit`] wherever it
+/// is made while this lives, in other threads, too.
+pub struct NextParty(usize);
+
+/// Returns the settings of a party that a session makes: a seed of its coins, and whether it sends without credit.
+#[must_use]
+pub fn insecure_party(me: usize, coins: u64, credit: bool) -> NextParty {
+    NEXT.lock().unwrap_or_else(PoisonError::into_inner).insert(me, (coins, credit));
+    NextParty(me)
+}
+
+impl Drop for NextParty {
+    fn drop(&mut self) {
+        NEXT.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
 impl Probe {
+    /// Returns the observer of a party.
+    pub fn of(me: usize) -> Probe {
+        let probe = Probe::default();
+        if let Some((coins, credit)) = NEXT.lock().unwrap_or_else(PoisonError::into_inner).get(&me) {
+            let mut watch = probe.watch();
+            (watch.coins, watch.has_credit) = (Some(*coins), *credit);
+        }
+        probe
+    }
+
     fn watch(&self) -> MutexGuard<'_, Watch> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

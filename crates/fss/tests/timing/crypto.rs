@@ -1,7 +1,7 @@
 //! Hashes, generators, finite fields and gates of garbled circuits. Seeds give generators by BLAKE3, whose crate has no
 //! branches on its input.
 
-use quorate_crypto::{Commitment, Context};
+use quorate_crypto::{Commitment, Context, Opening};
 use quorate_crypto::{Prf, RUN, Run, Seed, SessionId, TABLES_BYTES, Tables, Tccr, commit, ct_eq, gf64, gf128, verify};
 
 use super::Case;
@@ -84,7 +84,8 @@ pub const CASES: &[Case] = &[
         let (session, value) = (session(), words(8));
         let context = Context { session: &session, party: 1, domain: "quorate/fss/timing", instance: 4 };
         let value: &[u8] = bytemuck::cast_slice(&value);
-        let (Commitment(mut commitment), opening) = commit(&context, value).unwrap();
+        let opening = Opening(bytemuck::cast_slice(&words(4)).try_into().expect("32 bytes"));
+        let Commitment(mut commitment) = commit(&context, value, &opening);
         show(&mut commitment);
         let mut holds = [verify(&context, &Commitment(commitment), value, &opening)].map(u8::from);
         show(&mut holds);

@@ -71,7 +71,7 @@ fn serve<B: Family>(serve: Serve) {
     party.set_patience(patience);
     let Desk { book, commands, bell, ready } = desk;
     let me = party.me();
-    let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+    let sharing = setting.sharing();
     let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
     let threads =
         threads::set_threads(workers).map_err(SessionError::Threads).and_then(|()| Ok(party.set_workers(workers)?));

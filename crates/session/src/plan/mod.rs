@@ -38,6 +38,13 @@ pub enum Setting {
     },
 }
 
+impl Setting {
+    /// Returns the number of parties that share the cores of a machine.
+    pub(crate) fn sharing(&self) -> usize {
+        if let Setting::Here { parties, .. } = self { *parties } else { 1 }
+    }
+}
+
 /// The predicted seconds of a phase or of a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
@@ -62,13 +69,33 @@ impl Price {
 pub struct Pricing {
     setting: Setting,
     rates: Rates,
+    /// The number of threads on which each party computes, no more than it has cores, and the rates of one of them
+    /// while all compute.
+    threads: usize,
+    side_by_side: Rates,
 }
 
 impl Pricing {
     /// Returns the prices of this machine, which is measured if that was not done yet (about 50 ms).
     pub fn at(setting: Setting) -> Pricing {
-        let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
-        Pricing { setting, rates: Rates::of_this_machine(sharing) }
+        Pricing::by(Rates::of_this_machine(setting.sharing()), setting)
+    }
+
+    fn by(rates: Rates, setting: Setting) -> Pricing {
+        Pricing { setting, rates, threads: 1, side_by_side: rates }
+    }
+
+    /// Returns the prices of parties that compute on this number of threads each: as many of them as a party has cores
+    /// share the work of chunks. What such a thread takes while the others compute is measured if that was not done
+    /// yet.
+    #[must_use]
+    pub fn on(mut self, threads: usize) -> Pricing {
+        let sharing = self.setting.sharing();
+        self.threads = threads.min(Rates::cores() / sharing).max(1);
+        if self.threads > 1 {
+            self.side_by_side = Rates::of_this_machine(sharing * self.threads);
+        }
+        self
     }
 
     /// Returns the prices on which the parties agree: the slowest party's rates. Parties of one process agree, too,
@@ -78,12 +105,13 @@ impl Pricing {
     /// Any error that ends a run.
     pub(crate) async fn agreed(ctx: &Ctx, setting: Setting) -> Result<Pricing> {
         let rates = Pricing::at(setting).rates.slowest(ctx).await?;
-        Ok(Pricing { setting, rates })
+        Ok(Pricing::by(rates, setting))
     }
 
     /// Returns the seconds that the parties compute, given each party's work and seconds of bookkeeping.
     pub fn compute(&self, parties: impl Iterator<Item = (Effort, f64)>) -> f64 {
-        let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
+        let seconds = |work: &Effort| self.rates.seconds_on(self.threads, &self.side_by_side, work);
+        let each: Vec<f64> = parties.map(|(work, control)| seconds(&work) + control).collect();
         match self.setting {
             Setting::Here { .. } => Rates::shared(&each),
             Setting::Apart { .. } => each.into_iter().fold(0.0, f64::max),
@@ -288,6 +316,7 @@ impl Plan {
 mod tests {
     use super::*;
     use quorate_engine::testing;
+    use quorate_ring::meter::{self, Kernel, charge, charged};
 
     #[test]
     fn parties_of_a_process_agree_whatever_was_forgotten() {
@@ -301,6 +330,32 @@ mod tests {
         });
         let rates: Vec<Rates> = all.into_iter().map(|each| each.unwrap().0).collect();
         assert_eq!(rates[0], rates[1]);
+    }
+
+    #[test]
+    fn threads_share_the_work_of_chunks_as_far_as_a_party_has_cores() {
+        let work = |shared: bool| {
+            let before = charged();
+            let charges = || charge(Kernel::Draw, 1 << 30);
+            if shared {
+                meter::shared(charges)
+            } else {
+                charges()
+            };
+            charged() - before
+        };
+        let seconds = |pricing: &Pricing, shared| pricing.compute([(work(shared), 0.0)].into_iter());
+        let one = Pricing::at(Setting::Apart { network: None });
+        let many = one.clone().on(2);
+        assert_eq!(seconds(&one, true), seconds(&one, false));
+        assert_eq!(seconds(&many, false), seconds(&one, false));
+        let cores = Rates::cores();
+        assert_eq!((many.threads, one.clone().on(1000 * cores).threads), (cores.min(2), cores));
+        assert_eq!(one.clone().on(0).threads, 1);
+        let ratio = seconds(&many, true) / many.side_by_side.seconds(&work(true));
+        assert!((ratio * many.threads as f64 - 1.0).abs() < 1e-9, "{ratio}");
+        let here = Setting::Here { parties: cores, network: None };
+        assert_eq!(Pricing::at(here).on(8).threads, 1, "each party has one core");
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub use start::LocalOptions;
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
+use crate::options::default_threads;
 use crate::party::bell::Bell;
 use crate::party::part::Command;
 use crate::party::program::Program;
@@ -77,6 +78,8 @@ pub struct Session {
     network: Option<Network>,
     /// The values of the protocol's own options.
     choices: Choices,
+    /// The number of threads of a party, where it was named.
+    threads: Option<usize>,
     program: Program,
     seats: Vec<Seat>,
     queue: Arc<Queue>,
@@ -314,6 +317,11 @@ impl Session {
     /// Returns the hash of a session without runs, in a process that had `sessions_before` sessions before it.
     pub fn start_of_session(&self, sessions_before: usize) -> Hash {
         self.approval.start(sessions_before)
+    }
+
+    /// Returns the number of threads on which a party with this session's options computes in a setting.
+    pub fn threads_in(&self, setting: Setting) -> usize {
+        self.threads.unwrap_or_else(|| default_threads(setting.sharing()))
     }
 
     /// Returns the place where this session's parties run, for predictions.

@@ -76,10 +76,17 @@ impl Session {
     /// # Errors
     /// A number of parties that the protocol does not support; any error of the setup.
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
+        let nets = LocalLinks::new(options.parties, options.network).mesh();
+        Session::local_over(options, nets)
+    }
+
+    /// Opens a local session of the parties that have these links.
+    ///
+    /// # Errors
+    /// Those of [`Session::local`].
+    pub(crate) fn local_over(options: LocalOptions, nets: Vec<Box<dyn Net>>) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
         let read = options.options.read_for(options.protocol)?;
-        let links = LocalLinks::new(options.parties, options.network);
-        let nets = links.mesh();
         let seed = options
             .insecure_seed
             .as_ref()
@@ -151,6 +158,7 @@ impl Session {
             me,
             network,
             choices: options.choices,
+            threads: options.threads,
             program,
             seats,
             queue,
