@@ -21,8 +21,9 @@ pub(crate) type Dims = (usize, usize, usize);
 const MR: usize = 4;
 /// Rows of a panel.
 const KC: usize = 512;
-/// The number of multiplications from which a product uses several threads.
-const THREADED: usize = 1 << 18;
+/// The number of multiplications from which a product uses several threads: a few hundred microseconds, several times
+/// what it takes to wake a thread.
+const THREADED: usize = 1 << 21;
 /// The number of columns below which a product is a set of dot products.
 const THIN: usize = 8;
 
@@ -270,5 +271,18 @@ mod tests {
                 assert!(result == naive(&a, &b, (5, 20, 19)), "{word:x} on {path:?}");
             }
         }
+    }
+
+    #[test]
+    fn threads_share_the_rows_of_a_large_product() {
+        let dims = (67, 500, 70);
+        assert!(dims.0 * dims.1 * dims.2 > THREADED);
+        let (a, b) = (words::<u64>(dims.0 * dims.1, 5), words::<u64>(dims.1 * dims.2, 1 << 40));
+        let expected = naive(&a, &b, dims);
+        for count in [2, 3, 7] {
+            crate::threads::set_threads(count).unwrap();
+            assert!(product_u64(&a, &b, dims) == expected, "{count} threads");
+        }
+        crate::threads::set_threads(1).unwrap();
     }
 }
