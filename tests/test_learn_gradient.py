@@ -365,3 +365,27 @@ def test_slopes_do_not_need_the_steps_of_arrays_that_were_run_long_ago() -> None
         w = mpc.input(W, owner=1, bound=2)
         [slope] = gradient((x @ w).sum(), [w])
         assert np.allclose(slope.reveal(), np.tile(shown.sum(axis=0)[:, None], 2), atol=1e-3)
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_a_gradient_that_is_a_step_of_the_loss_stays(place: Place) -> None:
+    with among(place) as mpc:
+        x, w = (mpc.input([1.5], owner=owner, bound=4) for owner in (0, 1))
+        [given] = gradient(((x + x) * w).sum(), [w])
+        assert np.allclose((x + w).reveal(), [3.0], atol=1e-3)
+        del x
+        assert np.allclose((w + w).reveal(), [3.0], atol=1e-3)
+        assert np.allclose(given.reveal(), [3.0], atol=1e-3)
+
+
+def test_gradients_do_not_go_behind_quotients_of_data_that_is_gone(three: qr.Session) -> None:
+    dtype = qr.fixed(64, 16)
+    a, b = (three.input(v, owner=0, dtype=dtype, bound=bound) for v, bound in (([3.0], 4), ([600.0], (512, 1024))))
+    x = a / b
+    shown = x.reveal()
+    del a, b
+    w = three.input([2.0], owner=1, dtype=dtype, bound=4)
+    (w + w).reveal()
+    [given] = gradient((x * w).sum(), [w])
+    assert np.allclose(given.reveal(), shown, atol=1e-3)
+    assert np.allclose(x.reveal(), shown)

@@ -279,7 +279,7 @@ def test_statements_of_a_thread_hold_for_what_it_builds() -> None:
         built.set()
         theirs = thread.ended()
         stated = {
-            step["node"]: step["error_is_stated"] for step in mpc._native.ancestors([mine._node, theirs._node], [])
+            step["node"]: step["error_is_stated"] for step in mpc._native.ancestors([mine._node, theirs._node], [])[0]
         }
         assert (stated[mine._node], stated[theirs._node]) == (False, True)
         with pytest.warns(qr.RangeWarning, match="where the exact result is"):

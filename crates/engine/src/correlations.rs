@@ -63,9 +63,9 @@ impl<K: Ord + Clone> Demand<K> {
         Demand { totals: self.totals.clone(), draws: self.draws.clone(), order: self.order.clone(), by_step }
     }
 
-    /// Splits this demand into turns, in the order of the dry run. Each turn has as many draws as `fits` allows, and at
-    /// least one. What fits a larger demand fits a smaller one. Of equal draws that were counted once
-    /// ([`Ctx::count_alike`]), only that one has a turn.
+    /// Splits this demand into turns, in the order of the dry run. Each turn fits, and would not with one draw more; a
+    /// draw that does not fit is a turn of its own. Of equal draws that were counted once ([`Ctx::count_alike`]), only
+    /// that one has a turn.
     pub fn in_turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> VecDeque<Demand<K>> {
         let draws = self.order.iter().filter_map(|at| self.draws.get(at).map(|draw| (*at, draw)));
         let draws: Vec<((LaneId, u64), &Request<K>)> = draws.collect();

@@ -109,6 +109,7 @@ impl Ctx {
         input: I,
         work: &Arc<impl AsyncFn(Ctx, I) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
+        // Jobs of no stream count together.
         self.job(Some(LaneId::ROOT), input, work).await
     }
 

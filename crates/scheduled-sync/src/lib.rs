@@ -59,7 +59,7 @@ pub fn schedules(number: usize, test: impl Fn() + Send + Sync + 'static) {
         let run = || Runner::new(scheduler, config).run(move || test());
         if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
             let seed = env::var("SHUTTLE_RANDOM_SEED").unwrap_or(seed.to_string());
-            eprintln!("to repeat these schedules, run this test with SHUTTLE_RANDOM_SEED={seed}");
+            eprintln!("these schedules are those of SHUTTLE_RANDOM_SEED={seed}");
             resume_unwind(panic);
         }
     }

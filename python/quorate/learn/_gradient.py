@@ -50,7 +50,8 @@ def gradient(
     Raises:
         DtypeError: an operation between a parameter and the loss has no derivative here (sorts, look-ups, rounding to
             integers, `qr.gelu`), or an array is not fixed point.
-        ConfigError: the loss does not depend on a parameter, or arrays are of different sessions.
+        ConfigError: the loss does not depend on a parameter, or steps of it, run long ago, are forgotten, or arrays are
+            of different sessions.
         ShapeError: the loss is not one number, and `along` is not given; or `along` has another shape.
 
     Source: reverse accumulation; A. Griewank and A. Walther, Evaluating Derivatives, SIAM 2008, chapter 3.
@@ -71,7 +72,7 @@ def gradient(
     seed = Factored(np.ones(loss.shape, np.int64) if along is None else along)
     nodes = [array._node for array in wanted]
     raw, is_whole = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
-    if not is_whole:
+    if not is_whole and any(node != loss._node for node in nodes):
         raise ConfigError(
             at(
                 "gradient: the session has forgotten steps of the loss, run long ago: compute it again, from a new "
@@ -85,7 +86,7 @@ def gradient(
         if node not in found:
             raise ConfigError(at(f"gradient: the loss does not depend on parameter {place}, or by comparisons only"))
     whole = [found[node].whole(program.digits) for node in nodes]
-    return [_as(gradient, array) for gradient, array in zip(whole, wanted, strict=True)]
+    return [_apart(_as(gradient, array), loss) for gradient, array in zip(whole, wanted, strict=True)]
 
 
 def _check(loss: Any, parameters: list[Any], along: Any) -> None:
@@ -112,12 +113,20 @@ def _as(found: Any, parameter: SecretArray) -> SecretArray:
     return found.astype(parameter.dtype)
 
 
+def _apart(gradient: SecretArray, loss: SecretArray) -> SecretArray:
+    """Returns a gradient that is a step of the loss as an array of its own: the user may have released that step."""
+    if gradient._node > loss._node:
+        return gradient
+    return gradient.reshape((1, *gradient.shape)).reshape(gradient.shape)
+
+
 class _Program:
     """The steps from parameters to a loss, in which gradients are propagated backwards."""
 
     def __init__(self, steps: list[Step], parameters: list[int]) -> None:
         self._steps = {step.node: step for step in steps}
         self._parameters = set(parameters)
+        self._oldest = min(parameters)
         self._stuck: set[int] = set()
         self._lost: Step | None = None
         self._unknown: Step | None = None
@@ -280,7 +289,10 @@ class _Program:
         return None
 
     def _made_by(self, node: int | None) -> Step | None:
-        return None if node is None or node in self._parameters else self._steps.get(node)
+        # What older arrays than all parameters were made of may be gone.
+        if node is None or node in self._parameters or node < self._oldest:
+            return None
+        return self._steps.get(node)
 
 
 # Steps with which logarithms commute.
