@@ -148,9 +148,9 @@ $(STAMPS)/extension-for-tests: HOW := --features testing
 $(STAMPS)/extension $(STAMPS)/extension-to-try $(STAMPS)/extension-for-tests: \
 		$(RUST_SOURCES) $(STAMPS)/demo | check-cargo
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked $(HOW)
-	@rm -f $(STAMPS)/extension* && touch $@
+	@rm -f $(STAMPS)/extension* $(if $(FEATURES),,&& touch $@)
 
-# A stamp does not tell with which features the module was built.
+# With features, a module is built anew and leaves no stamp, so that what follows builds the one without.
 ifneq ($(FEATURES),)
 $(STAMPS)/extension: always
 .PHONY: always

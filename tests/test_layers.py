@@ -172,6 +172,12 @@ def features(*chosen: str) -> set[str]:
     return {line.removesuffix(" (*)") for line in lines if line.startswith(PREFIX)}
 
 
+def test_no_wheel_has_what_only_tests_and_benchmarks_use() -> None:
+    shipped = features("--package", "quorate-python", "--edges", "normal,build")
+    assert len(shipped) > 15
+    assert not [line for line in shipped if re.search(r"testing|readers|replay", line)]
+
+
 def test_the_module_for_tests_is_built_from_what_the_rust_tests_are() -> None:
     """A crate with other features is built twice, with all that stand on it: the session is the slowest to build."""
     tests = features("--workspace", "--features", "quorate-python/testing", "--edges", "normal,build,dev")

@@ -32,7 +32,8 @@ impl std::fmt::Debug for Opening {
     }
 }
 
-/// Commits to `value`. The opening is 32 fresh random bytes, which nobody else knows before it is told.
+/// Commits to `value`. The caller draws the opening for this commitment alone: 32 random bytes, which nobody else knows
+/// before they are told.
 #[must_use]
 pub fn commit(context: &Context<'_>, value: &[u8], opening: &Opening) -> Commitment {
     let mut hasher = blake3::Hasher::new_derive_key(domains::COMMITMENT);

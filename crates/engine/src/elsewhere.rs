@@ -4,6 +4,7 @@
 use quorate_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::future::poll_fn;
 use std::ops::Range;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -91,6 +92,12 @@ impl Ticket {
     }
 }
 
+/// Does the work of a chunk at a party's only worker: what it charges counts as work that several workers would share.
+pub async fn counted_as_shared<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|context| meter::shared(|| work.as_mut().poll(context))).await
+}
+
 /// Work on a lane that any worker can begin.
 type LaneJob = Box<dyn FnOnce(Ctx) -> Work<'static> + Send>;
 
@@ -140,10 +147,7 @@ impl Ctx {
         if self.has_communicated() {
             return Err(Error::bug("a lane that has communicated goes on elsewhere"));
         }
-        let Some(crew) = self.core.crew() else {
-            let mut work = job(self);
-            return poll_fn(|context| meter::shared(|| work.as_mut().poll(context))).await;
-        };
+        let Some(crew) = self.core.crew() else { return counted_as_shared(job(self)).await };
         let ticket = Arc::new(Ticket(Mutex::new(State::Waiting(None))));
         let (start, place) = (LaneStart::of(&self), ticket.clone());
         let work = Box::new(move |core: &Rc<Core>| -> Task {

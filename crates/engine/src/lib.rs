@@ -76,6 +76,7 @@ pub use correlations::{Demand, Draw, Ledger, Request};
 pub use costs::{Costs, Phase, StepCosts, Traffic};
 pub use ctx::{Ctx, Randomness, Stream};
 pub use depth::Depth;
+pub use elsewhere::counted_as_shared;
 pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting, Trace};

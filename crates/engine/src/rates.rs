@@ -104,7 +104,7 @@ impl Rates {
         let seconds = |kernel: Kernel| {
             let (all, shared) = (work.of(kernel), work.shared(kernel));
             let [alone, each] = [self, side_by_side].map(|rates| rates.seconds[kernel as usize]);
-            (all - shared) as f64 * alone + shared as f64 * each / threads.max(1) as f64
+            all.saturating_sub(shared) as f64 * alone + shared as f64 * each / threads.max(1) as f64
         };
         Kernel::ALL.into_iter().map(seconds).sum()
     }

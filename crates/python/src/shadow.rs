@@ -107,9 +107,8 @@ impl Session {
             is_whole.set(is_whole.get() && !is_gone);
             is_gone
         };
-        // What an array was made of is not asked for; rules of gradients use the operand of a broadcast.
-        let is_array = |id: NodeId| held.contains(&id.0) && graph.node(id).op != Op::Broadcast;
-        graph.needed(&targets, &|id| known.contains(&id.0) || is_gone(id) || is_array(id));
+        // What an array was made of is not asked for.
+        graph.needed(&targets, &|id| known.contains(&id.0) || is_gone(id) || held.contains(&id.0));
         let needed = graph.needed(&targets, &|id| known.contains(&id.0) || graph.get(id).is_err());
         let steps = needed.into_iter().map(|id| step(py, &graph, id)).collect::<PyResult<_>>()?;
         Ok((steps, is_whole.get()))

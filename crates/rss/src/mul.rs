@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Result};
+use quorate_engine::{Chunks, Ctx, Form, Result, counted_as_shared};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::parts::{Chunk, Parts};
@@ -144,7 +144,9 @@ impl Rss {
                 _ if ctx.has_other_workers() => self.multiply_elsewhere(ctx, chunks, [x, y]).await,
                 _ => {
                     let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
-                    let work = async |ctx: Ctx, range| self.multiply_range(&ctx, x, y, &result, range).await;
+                    let work = async |ctx: Ctx, range| {
+                        counted_as_shared(self.multiply_range(&ctx, x, y, &result, range)).await
+                    };
                     ctx.stream_alike(chunks, work, |_, ()| ()).await?;
                     Ok(result.into_inner())
                 }

@@ -268,8 +268,9 @@ class _Program:
                 shapes.append(made.shape)
             units = None if made is None else made.units
             constants.append(None if made is None or units is None else units.astype(float) / 2.0**made.dtype.frac)
-            repeats = made is not None and made.op == "broadcast" and node not in self._parameters
-            sources.append(made.inputs[0] if made is not None and repeats else None)
+            by = self._made_by(node)
+            repeats = by is not None and by.op == "broadcast"
+            sources.append(by.inputs[0] if by is not None and repeats else None)
             before.append(self._made_by(sources[-1] if repeats else node))
         wanted = [node in self._carries for node in step.inputs]
         reals = [self._reals_of(node) for node in step.inputs]

@@ -76,6 +76,7 @@ impl Session {
     /// # Errors
     /// A number of parties that the protocol does not support; any error of the setup.
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
+        options.protocol.check_parties(options.parties)?; // before there are links for each pair
         let nets = LocalLinks::new(options.parties, options.network).mesh();
         Session::local_over(options, nets)
     }
