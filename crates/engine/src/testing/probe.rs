@@ -111,7 +111,8 @@ pub struct Received {
 }
 
 /// The settings of parties that are made from now on, by number: a seed of coins, and whether they wait for credit.
-static NEXT: Mutex<BTreeMap<usize, (u64, bool)>> = Mutex::new(BTreeMap::new());
+/// A lock of the standard library: it lives longer than the schedule of a test.
+static NEXT: std::sync::Mutex<BTreeMap<usize, (u64, bool)>> = std::sync::Mutex::new(BTreeMap::new());
 
 /// Gives party `me` the coins and the credit of [`Party::insecure_coins`] and [`Party::insecure_credit`] wherever it
 /// is made while this lives, in other threads, too.
