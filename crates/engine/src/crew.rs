@@ -37,12 +37,14 @@ use crate::scheduler::Core;
 /// The future of a job. It hands its result to the lane that waits for the job.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
+/// Makes the future of a job on the worker that runs it.
+type Begin = Box<dyn FnOnce(&Rc<Core>) -> Task + Send>;
+
 /// A job that waits for a worker.
 pub(crate) struct Job {
     /// The lane whose stream the job is a chunk of.
     pub of: LaneId,
-    /// Makes the future on the worker that runs it.
-    pub work: Box<dyn FnOnce(&Rc<Core>) -> Task + Send>,
+    pub work: Begin,
 }
 
 /// The reason why a job has no result.
