@@ -32,15 +32,19 @@ SUITES: dict[str, list[list[str]]] = {
 PASSED = re.compile(r"^test result: ok\. (\d+) passed", re.MULTILINE)
 
 
-def environment() -> dict[str, str]:
-    """Returns the environment in which cargo builds and runs tests with the sanitizer."""
+def environment(chosen: list[str]) -> dict[str, str]:
+    """Returns the environment in which cargo builds and runs these tests with the sanitizer.
+
+    Parties have three workers, but in tests of workers, which choose their number.
+    """
+    workers = {} if "workers" in chosen and "--skip" not in chosen else {"QUORATE_TEST_WORKERS": "3"}
     return {
         **os.environ,
         "RUSTC_BOOTSTRAP": "1",  # both options are unstable
         "RUSTFLAGS": "-Zsanitizer=thread",
         "CARGO_TARGET_DIR": str(BUILT),
         "QUORATE_INSECURE_BASE_OTS": "1",
-        "QUORATE_TEST_WORKERS": os.environ.get("QUORATE_TEST_WORKERS", "3"),
+        **workers,
         "TSAN_OPTIONS": f"exitcode={FOUND}",
         "RUST_MIN_STACK": str(16 << 20),
     }
@@ -56,8 +60,8 @@ def sees_a_race() -> bool:
     BUILT.mkdir(parents=True, exist_ok=True)
     program = BUILT / "race"
     build = ["rustc", "--edition", "2024", "-Zsanitizer=thread", "-Cunsafe-allow-abi-mismatch=sanitizer"]
-    subprocess.run([*build, "-o", str(program), "tests/race.rs"], cwd=ROOT, env=environment(), check=True)
-    ran = subprocess.run([str(program)], env=environment(), capture_output=True, text=True, check=False)
+    subprocess.run([*build, "-o", str(program), "tests/race.rs"], cwd=ROOT, env=environment([]), check=True)
+    ran = subprocess.run([str(program)], env=environment([]), capture_output=True, text=True, check=False)
     return ran.returncode == FOUND and "data race" in ran.stderr
 
 
@@ -65,7 +69,7 @@ def run(crate: str, chosen: list[str], host: str) -> int:
     """Runs tests of a crate. Returns how many passed, or 0 if one failed or a race was found."""
     command = ["cargo", "test", "--locked", "-Zbuild-std", "--target", host, "-p", f"quorate-{crate}", *chosen]
     print(" ".join(command), flush=True)
-    with subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment(chosen), stdout=subprocess.PIPE, text=True) as process:
         lines = []
         for line in process.stdout or ():
             sys.stdout.write(line)
