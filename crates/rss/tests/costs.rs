@@ -8,6 +8,7 @@ use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_gadgets::{Gadgets, Sign, Width};
+use quorate_ring::meter::{Kernel, charged};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 use quorate_rss::cost::{self, Cost, gadget, paper};
 use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Made, Rss};
@@ -466,5 +467,22 @@ fn multiples_cost_what_their_parts_do() {
         };
         let (_, offline, online) = measure(n, async |rss, ctx| scale(rss, ctx, &given(rss, ctx, 64, 100), &none).await);
         assert_eq!((offline, online), (Cost::default(), Cost::default()));
+    }
+}
+
+/// A party with one worker multiplies in place, without jobs, and plans for several threads count this work, too.
+#[test]
+fn dry_runs_count_long_products_as_work_that_threads_share() {
+    for (len, is_shared) in [(100, false), (200_000, true)] {
+        let before = charged();
+        let rss = Rss::dry(3, 0).unwrap();
+        let product = async |ctx: &Ctx| {
+            let x = rss.public(&Vector::shape(Ring::of(64), len));
+            rss.mul(ctx, &x, &x).await
+        };
+        dry::run(0, 3, Phase::Online, product).unwrap();
+        let work = charged() - before;
+        assert!(work.of(Kernel::Draw) > 0);
+        assert_eq!(work.shared(Kernel::Draw) > 0, is_shared, "{len} elements");
     }
 }
