@@ -68,6 +68,7 @@ mod stream;
 pub mod testing;
 mod together;
 mod toss;
+mod turns;
 mod wire;
 
 pub use alike::InTurn;
@@ -98,3 +99,4 @@ pub use slot::Slot;
 pub use steps::Steps;
 pub use stock::{Layout, Material, Stock, Stocks, Stored};
 pub use stream::Chunks;
+pub use turns::Turn;

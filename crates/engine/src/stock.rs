@@ -11,12 +11,13 @@ use std::task::Poll;
 use quorate_ring::meter::deferred;
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::correlations::{Demand, Draw, Ledger, Turn, Turns};
+use crate::correlations::{Demand, Draw, Ledger};
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::error::{Error, Misuse, Result};
 use crate::sharing::Sharing;
 use crate::stream::Chunks;
+use crate::turns::{Served, Turns};
 
 /// The ring of blocks.
 const BLOCK: Ring = Ring::of(128);
@@ -382,12 +383,12 @@ pub trait Stocks: Sharing {
         let at = (ctx.lane(), ctx.next_use());
         loop {
             let turn = poll_fn(|context| match &mut *stock.lock_turns() {
-                Some(turns) => turns.poll(at, (kind, len), context.waker()).map_ok(|turn| match turn {
-                    Turn::Take(range) => {
+                Some(turns) => turns.poll(at, (kind, len), context.waker()).map_ok(|served| match served {
+                    Served::Take(range) => {
                         let made = stock.made();
                         InTurn::Taken(made.get(kind).map(|material| material.slice(&self.layout(kind), range)))
                     }
-                    Turn::Make(number, totals) => InTurn::Make(number, totals),
+                    Served::Make(number, totals) => InTurn::Make(number, totals),
                 }),
                 None => Poll::Ready(Err(Error::Exhausted { wanted: len, left: 0 })),
             });

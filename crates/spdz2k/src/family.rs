@@ -111,24 +111,12 @@ impl Family for Spdz2k {
 impl MakesAhead for Spdz2k {
     const IN_TURNS: bool = true;
 
-    fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) -> u64 {
-        let memory = self.memory();
-        let taken = |totals: &BTreeMap<Kind, usize>| {
-            let stock = totals.iter().map(|(kind, &len)| self.stock_bytes(kind, len)).sum::<u64>();
-            stock.saturating_add(memory.bytes_of_making(totals))
-        };
-        let turns = demand.in_turns(|totals| taken(totals) <= bytes);
-        let largest = turns.iter().map(|turn| taken(turn.totals())).max().unwrap_or_default();
-        self.stock().make_in_turns(turns);
-        largest
-    }
-
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         self.online.stock_bytes(kind, len)
     }
 
-    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        self.memory().bytes_of_making(demand.totals())
+    fn making_bytes(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
+        self.memory().bytes_of_making(totals)
     }
 }
 

@@ -1,8 +1,12 @@
 //! Correlations that are made in turns while a program runs, with lanes side by side and openings that wait: results
 //! are right, at the cost of a dry run.
 
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
+
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Phase, Result, Sharing, dry};
+use quorate_engine::{Costs, Ctx, Phase, Result, Sharing, Step, dry};
 use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
@@ -18,7 +22,7 @@ async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let y = s.input(ctx, last, (ring, 4), own(last, &Y).as_ref()).await?;
     let step = async |ctx: Ctx, i: usize| match i {
         0 => s.trunc_exact(&ctx, &x, 1).await,
-        1 => {
+        1 | 4 => {
             let product = s.mul(&ctx, &x, &y).await?;
             s.mul(&ctx, &product, &y).await
         }
@@ -31,10 +35,22 @@ async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
             Ok(s.sub(&shuffled[1], &shuffled[0]))
         }
     };
-    let values = ctx.join_all(4, step).await?;
+    let mut steps = ctx.steps();
+    for i in 0..5 {
+        steps.start(i, Step { id: i as u32, name: "step".into() }, |ctx| step(ctx, i));
+    }
+    let mut values = BTreeMap::new();
+    while !steps.is_empty() {
+        let done = poll_fn(|context| match steps.poll(context) {
+            Ok(done) if done.is_empty() => Poll::Pending,
+            done => Poll::Ready(done),
+        });
+        values.extend(done.await?);
+    }
+    steps.join();
     let checked = s.check(ctx).await?;
     let mut shown = Vec::new();
-    for value in &values {
+    for value in values.values() {
         shown.extend(s.reveal(ctx, &checked, value, None).await?);
     }
     let checked = s.check(ctx).await?;
@@ -72,15 +88,19 @@ fn programs_whose_correlations_are_made_in_turns_are_right_at_the_cost_of_a_dry_
             (done, costs)
         });
         for (me, (done, costs)) in ends.into_iter().enumerate() {
-            let [half, product, less, mut shuffled] = <[Vec<i64>; 4]>::try_from(done.unwrap()).unwrap();
+            let [half, product, less, mut shuffled, again] = <[Vec<i64>; 5]>::try_from(done.unwrap()).unwrap();
             let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| of(*x, y)).collect::<Vec<_>>();
             shuffled.sort_unstable();
             assert_eq!(half, X.map(|x| x >> 1));
             assert_eq!(product, each(&|x, y| i64::from((x * y * y) as i8)));
+            assert_eq!(again, product);
             assert_eq!(less, each(&|x, y| i64::from(x < y)));
             assert_eq!(shuffled, [-100, -7, 5, 30]);
             let dry = &predicted[me].1;
             assert_eq!((&costs.offline, &costs.online), (&dry.offline, &dry.online), "party {me} of {n}, {bytes}");
+            let bytes_of =
+                |costs: &Costs| costs.by_step.iter().map(|(&step, costs)| (step, costs.bytes)).collect::<Vec<_>>();
+            assert_eq!(bytes_of(&costs), bytes_of(dry), "party {me} of {n}, {bytes}");
         }
     }
 }

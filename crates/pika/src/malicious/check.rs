@@ -1,4 +1,4 @@
-//! The check of all that was dealt in a batch; and batches.
+//! The check of all that was dealt in a batch.
 //!
 //! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: L = k + s bits
 //! of an element; [x] summands x_0 + x_1; t in Z_2^s and GF(2^64), chi bits and elements of GF(2^64): coins of P0 and
@@ -25,14 +25,14 @@ use std::sync::Arc;
 
 use quorate_authenticated::macs::MacBits;
 use quorate_authenticated::weights::{self, BASIS};
-use quorate_authenticated::{Kind, Material, SharedBits, Tagged};
+use quorate_authenticated::{Kind, Material};
 use quorate_crypto::{Prg, Seed, ct_eq};
-use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
-use quorate_ring::meter::{charge_all, deferred};
+use quorate_engine::{Chunks, Ctx, Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Vector, Wiped};
 use zeroize::Zeroizing;
 
 use super::Third;
+use super::batches::{BATCHES, Batches, joined};
 use super::deal::{Batch, FIELD};
 use super::kinds::{BitProduct, Claims, DealtBits, Element, Made, Product, bit_masks, combined};
 use super::summands::{Fields, Summands};
@@ -42,10 +42,6 @@ use crate::setup::DEALER;
 const COINS: &str = "the coins that both parties told the dealer";
 const COIN_BYTES: usize = 32;
 const NOT_DEALT: Error = Error::Bug { what: "a batch of correlations was not dealt" };
-/// The approximate memory of a party for a batch, beside the stock.
-const BATCH_BYTES: usize = 16 << 20;
-/// The number of batches under way at a time: P2 sends the next one while a check waits for its rounds.
-const BATCHES: usize = 2;
 
 /// Coins of P0 and P1, which P2 has, too; empty in a dry run.
 struct Coins {
@@ -96,42 +92,30 @@ impl Coins {
     }
 }
 
-/// Joins all parts of a kind, each of which counts some times, and drops them: no two kinds are held twice at a time.
-fn joined(parts: Vec<(Material, usize)>) -> Material {
-    let all: Vec<&Material> = parts.iter().flat_map(|(part, times)| std::iter::repeat_n(part, *times)).collect();
-    let joined = Material::joined(&all, Tagged::concat, SharedBits::concat_lanes);
-    for (part, times) in parts {
-        // Parts that were counted once are wiped as often as they count.
-        charge_all(&deferred(|| drop(part)).times(times));
-    }
-    joined
-}
-
 impl Third {
     /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
     pub(super) async fn deal_all(self: &Arc<Self>, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
-        let all = batches(kinds);
+        let all = Arc::new(Batches::of(kinds));
         // By batch, what was made, and the number of batches that it counts for.
         let mut made: BTreeMap<usize, (Vec<Material>, usize)> = BTreeMap::new();
         let (third, kinds_of) = (self.clone(), kinds.to_vec());
         let work = async move |ctx: Ctx, pieces: Vec<_>| third.deal_batch(&ctx, &kinds_of, &pieces).await;
         let sink = |range: Range<usize>, materials: Vec<Material>| drop(made.insert(range.start, (materials, 1)));
-        let chunks = Chunks { len: all.len(), chunk: 1, window: BATCHES };
-        ctx.spread_classes(chunks, |batch| &all[batch], |range| all[range.start].clone(), work, sink).await?;
+        let chunks = Chunks { len: all.count(), chunk: 1, window: BATCHES };
+        ctx.spread_classes(chunks, |batch| all.run(batch), |range| all.pieces(range.start).to_vec(), work, sink)
+            .await?;
         if ctx.is_dry() {
             // One batch may have been made for several equal ones.
-            let alike: BTreeMap<_, usize> = made.keys().map(|&batch| (&all[batch], batch)).collect();
-            for batch in (0..all.len()).filter(|batch| !made.contains_key(batch)).collect::<Vec<_>>() {
-                let same = alike.get(&all[batch]).and_then(|same| made.get_mut(same)).ok_or(NOT_DEALT)?;
-                same.1 += 1;
+            for (batch, others) in all.skipped(made.keys().copied()) {
+                made.entry(batch).and_modify(|(_, times)| *times += others);
             }
         }
-        if made.values().map(|(_, times)| times).sum::<usize>() != all.len() {
+        if made.values().map(|(_, times)| times).sum::<usize>() != all.count() {
             return Err(NOT_DEALT);
         }
         let mut parts: Vec<Vec<(Material, usize)>> = kinds.iter().map(|_| vec![]).collect();
         for (batch, (materials, times)) in made {
-            let pieces = all[batch].iter().zip(materials);
+            let pieces = all.pieces(batch).iter().zip(materials);
             pieces.for_each(|(&(kind, _), material)| parts[kind].push((material, times)));
         }
         Ok(parts.into_iter().map(joined).collect())
@@ -367,119 +351,4 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
     let rest: Vec<u64> = of_c.0[0].iter().zip(of_b).map(|(c, b)| c ^ b).collect();
     transcript.zero_words(rest);
     Ok(())
-}
-
-/// Returns the approximate bytes that P2 holds of a correlation while it is dealt.
-fn bytes_of(kind: &Kind) -> usize {
-    const ELEMENT: usize = 16;
-    const PRODUCT: usize = 10 * ELEMENT;
-    const BIT: usize = 100;
-    let k = |bits: u32| bits as usize;
-    match *kind {
-        Kind::Triple { .. } => 2 * PRODUCT,
-        Kind::DotTriple { axis, inner, .. } => axis * inner * 2 * PRODUCT,
-        Kind::MatrixTriple { m, k, n, .. } => (m * k + k * n + m * n) * PRODUCT,
-        Kind::ConvTriple { conv, .. } => (conv.lens().iter().sum::<usize>() + conv.len_out()) * PRODUCT,
-        Kind::BitTriple => 4 * BIT,
-        Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
-        Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,
-        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 3 * ELEMENT,
-        _ => PRODUCT + BIT,
-    }
-}
-
-/// Returns the kinds, and the number of each, in every batch. Every kind is in one at least, so that its parts have
-/// their shapes.
-fn batches(kinds: &[(Kind, usize)]) -> Vec<Vec<(usize, usize)>> {
-    let (mut all, mut batch, mut left) = (vec![], vec![], BATCH_BYTES);
-    for (i, (kind, len)) in kinds.iter().enumerate() {
-        let (each, mut rest) = (bytes_of(kind), *len);
-        loop {
-            let some = rest.min((left / each).max(usize::from(batch.is_empty())));
-            if some > 0 || rest == 0 {
-                batch.push((i, some));
-                left = left.saturating_sub(some * each);
-                rest -= some;
-            }
-            if rest == 0 {
-                break;
-            }
-            all.push(std::mem::take(&mut batch));
-            left = BATCH_BYTES;
-        }
-    }
-    if !batch.is_empty() {
-        all.push(batch);
-    }
-    all
-}
-
-/// Returns the bytes held beside the stock while all of this is dealt: batches, of one correlation at least, and the
-/// stock once more while its parts are joined.
-pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
-    let largest = demand.totals().keys().map(bytes_of).max().unwrap_or_default();
-    (2 * BATCHES * BATCH_BYTES.max(largest)) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use quorate_authenticated::Params;
-    use quorate_engine::{Costs, Phase, dry};
-    use quorate_ring::meter::{Effort, Kernel, charged};
-
-    use super::*;
-    use crate::malicious::PikaMalicious;
-
-    #[test]
-    fn batches_hold_everything_once_and_not_much_at_a_time() {
-        let kinds = [(Kind::Triple { bits: 64 }, 0), (Kind::Triple { bits: 8 }, 250_000), (Kind::BitTriple, 7)];
-        let all = batches(&kinds);
-        for (i, (_, len)) in kinds.iter().enumerate() {
-            assert_eq!(all.iter().flatten().filter(|(kind, _)| *kind == i).map(|(_, len)| len).sum::<usize>(), *len);
-            assert!(all.iter().flatten().any(|(kind, _)| *kind == i));
-        }
-        let bytes = |batch: &[(usize, usize)]| batch.iter().map(|(i, len)| len * bytes_of(&kinds[*i].0)).sum::<usize>();
-        assert!(all.len() > 2 && all.iter().all(|batch| bytes(batch) <= BATCH_BYTES));
-        let huge = [(Kind::MatrixTriple { bits: 64, m: 1000, k: 1000, n: 1000 }, 2)];
-        assert_eq!(batches(&huge), vec![vec![(0, 1)], vec![(0, 1)]]);
-    }
-
-    /// Returns the costs of dealing, by party, and the work of all.
-    fn dealt(kinds: &[(Kind, usize)], figures: bool) -> (Vec<Costs>, Effort) {
-        let before = charged();
-        let deal = async |ctx: &Ctx| {
-            if figures {
-                ctx.count_alike();
-            }
-            let s = PikaMalicious::new_dry(3, ctx.me(), Params::default())?;
-            let made = s.third.deal_all(ctx, kinds).await?;
-            for (made, (kind, len)) in made.iter().zip(kinds) {
-                let lens: Vec<usize> = made.bits.iter().map(|bits| bits.shape().1).collect();
-                assert!(lens.iter().all(|lanes| lanes == len), "{lens:?} of {len} {kind}");
-            }
-            Ok(made.len())
-        };
-        let done = dry::together(&[0, 7, 2], Phase::Offline, deal).unwrap();
-        assert!(done.iter().all(|(made, _)| *made == kinds.len()));
-        (done.into_iter().map(|(_, costs)| costs).collect(), charged() - before)
-    }
-
-    #[test]
-    fn figures_are_those_of_all_batches() {
-        let some = [
-            (Kind::Triple { bits: 64 }, 400_000),
-            (Kind::BitTriple, 2_000_000),
-            (Kind::TruncMask { bits: 64, cut: 16 }, 90_000),
-            (Kind::Triple { bits: 8 }, 0),
-        ];
-        for kinds in [&some[..], &some[1..2], &some[2..]] {
-            assert!(batches(kinds).len() > 4);
-            let [(all, work), (once, counted)] = [false, true].map(|figures| dealt(kinds, figures));
-            assert_eq!(once, all, "{kinds:?}");
-            for kernel in Kernel::ALL {
-                let [all, once] = [work, counted].map(|effort| effort.of(kernel));
-                assert!(once.abs_diff(all) <= all / 20, "{once} of {all} {kernel:?}, {kinds:?}");
-            }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! What users see of the malicious form, and what sessions need of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quorate_authenticated::{Authenticated, Kind, Params};
@@ -11,7 +12,7 @@ use quorate_gadgets::{
 };
 
 use super::PikaMalicious;
-use super::check::making_bytes;
+use super::batches::making_bytes;
 use crate::forms::COMPARISONS;
 use crate::setup::Pika;
 
@@ -84,8 +85,8 @@ impl MakesAhead for PikaMalicious {
         self.online.stock_bytes(kind, len)
     }
 
-    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        making_bytes(demand)
+    fn making_bytes(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
+        making_bytes(totals)
     }
 }
 

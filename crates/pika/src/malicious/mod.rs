@@ -18,9 +18,10 @@
 //! | compare | `transcript` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
 //!
 //! Signs, equality and truncation are computed from one-hot digits of masks (`comparison`), look-ups from those of
-//! places (`lookup`). Inputs, openings and results of P2: `third` of [`quorate_authenticated`].
+//! places (`lookup`). P2 deals in `batches`. Inputs, openings and results of P2: `third` of [`quorate_authenticated`].
 
 mod backend;
+mod batches;
 mod check;
 pub mod comparison;
 pub mod cost;

@@ -1,14 +1,15 @@
 //! Dry runs of both phases of a run at one party, which predict what it will do before anything is sent.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fmt::Display;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, dry};
-use quorate_gadgets::{Family, MakesAhead};
+use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, Turn, dry};
+use quorate_gadgets::Family;
 use quorate_graph::{Domain, Graph, NodeId};
 use quorate_planner::{Domains, Work, native};
 use quorate_ring::meter::{Effort, charged, deferred};
@@ -41,6 +42,18 @@ pub struct PredictedPhase {
     pub control_seconds: f64,
 }
 
+impl PredictedPhase {
+    /// Adds `times` times what is done apart from the rest, side by side with it.
+    fn add(&mut self, other: &PredictedPhase, times: usize) {
+        self.traffic.rounds = self.traffic.rounds.max(other.traffic.rounds);
+        for (sum, sent) in self.traffic.sent.iter_mut().zip(&other.traffic.sent) {
+            *sum += sent * times as u64;
+        }
+        self.work += other.work.times(times);
+        self.control_seconds += other.control_seconds * times as f64;
+    }
+}
+
 /// The prediction of a run at one party, by dry runs of both phases.
 pub(crate) struct DryRun<K> {
     pub demand: Demand<K>,
@@ -70,7 +83,7 @@ pub(crate) struct Asked<'a> {
     /// The factor by which more chunks of a stream than usual may be under way, where there is no limit.
     pub windows: usize,
     /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names. Correlations
-    /// of a request that does not fit its limit at all are then counted as made ahead instead of in turns.
+    /// of a request that does not fit its limit at all are then counted as made ahead instead of in turns of one draw.
     pub figures: bool,
 }
 
@@ -87,35 +100,27 @@ pub(crate) fn dry_run<B: Family>(
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
-    let Some(scheduled) = scheduled(&dry, asked, run)? else {
-        return dry_run::<B>(&Asked { figures: false, ..*asked }, (parties, me), options);
-    };
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
     let how = (room, &schedule);
-    let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
-    let mut offline_seconds = 0.0;
-    let makes_ahead = !demand.totals().is_empty() && (figures && B::IN_TURNS || need.makes_ahead(limit));
-    if makes_ahead {
-        if !need.makes_ahead(limit) {
-            dry.forget(); // the turns that the schedule was made for: all is counted as made ahead
-        }
-        let prepared = prepare(&dry, &demand, (parties, me))?;
-        offline = prepared.phase;
-        offline_seconds = prepared.seconds;
-        ran.apart |= prepared.apart;
-    } else if !demand.totals().is_empty() {
+    let is_refused = figures && B::IN_TURNS && need.left_for_turns(limit) == 0;
+    let made = match (need.makes_ahead(limit) || is_refused, B::IN_TURNS) {
+        (true, _) => vec![Turn { step: None, totals: demand.totals().clone(), times: 1 }],
+        (false, true) => dry.turns(&demand, need.left_for_turns(limit)),
+        (false, false) => vec![],
+    };
+    let (mut offline, mut offline_seconds) = prepare_all(&dry, &made, &mut ran, (parties, me))?;
+    let on_demand = made.is_empty() && !demand.totals().is_empty();
+    if on_demand {
         dry.forget();
-        dry.make_in_turns(&demand, need.left_for_turns(limit));
         ran = run_dry(&dry, work, how, (parties, me), figures)?;
         offline = ran.on_demand.clone();
         offline_seconds = offline.control_seconds;
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
-        let all = Together { work, how, parties, options, garbles_ahead, figures };
-        let in_turns = (!makes_ahead).then(|| (&demand, need.left_for_turns(limit)));
+        let all = Together { work, how, parties, options, garbles_ahead, figures, on_demand };
         let mut ran = Ok(vec![]);
-        let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
+        let _not_counted = deferred(|| ran = all.run::<B>(&made));
         let exact = ran?.swap_remove(me);
         (offline.traffic.rounds, online.traffic.rounds) = (exact.offline, exact.online);
         exact
@@ -141,13 +146,12 @@ struct Scheduled<K> {
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
 /// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
-/// Returns `None` if turns need the names of draws, which figures do not have. Where the limit leaves nothing for
-/// turns, each draw has its own.
+/// Where the limit leaves nothing for turns, each draw has its own.
 fn scheduled<B: Family>(
     dry: &B,
-    &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
+    &Asked { work, held, keeps, limit, windows, .. }: &Asked<'_>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
-) -> Result<Option<Scheduled<B::Kind>>> {
+) -> Result<Scheduled<B::Kind>> {
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
     let mut before: Option<Scheduled<B::Kind>> = None;
     loop {
@@ -164,19 +168,17 @@ fn scheduled<B: Family>(
         let knows_all = ran.unchecked == unchecked;
         unchecked.clone_from(&ran.unchecked);
         let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
+        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(demand.totals()), B::ONLY_AHEAD);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
         if !need.makes_ahead(limit) {
-            if figures && B::IN_TURNS && need.left_for_turns(limit) > 0 {
-                return Ok(None);
-            }
-            need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
+            let turns = dry.turns(&demand, need.left_for_turns(limit));
+            need.turn_bytes = turns.iter().map(|turn| dry.bytes_of_turn(&turn.totals)).max().unwrap_or_default();
         }
         lessons += 1;
         if knows_all || lessons == MOST_LESSONS {
             let fits = need.turn_bytes == 0 || need.fits(limit);
             let Some(tighter) = bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits) else {
-                return Ok(Some(Scheduled { schedule, ran, demand, garbles_ahead, need }));
+                return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
             };
             (bounds, lessons) = (tighter, 0);
         }
@@ -203,11 +205,11 @@ fn recorded<B: Family, T>(
 }
 
 /// The result of a dry run of the online phase.
-struct OnlineDryRun {
-    online: PredictedPhase,
-    steps: Taken,
+pub(super) struct OnlineDryRun {
+    pub online: PredictedPhase,
+    pub steps: Taken,
     /// The costs of making correlations where they are drawn: part of the offline phase.
-    on_demand: PredictedPhase,
+    pub on_demand: PredictedPhase,
     /// Whether a party sends without waiting, or some parties work without the others (see `Costs::apart`). The dry run
     /// of one party then does not give the rounds of the others.
     apart: bool,
@@ -215,7 +217,8 @@ struct OnlineDryRun {
     unchecked: BTreeMap<NodeId, u64>,
 }
 
-fn run_dry<B: Family>(
+/// Runs the online phase dry, with a bound on the bytes of steps before their turn.
+pub(super) fn run_dry<B: Family>(
     dry: &B,
     work: &Work<'_>,
     how: (Option<u64>, &Schedule),
@@ -261,6 +264,8 @@ struct Together<'r, 'g> {
     options: &'r Options,
     garbles_ahead: bool,
     figures: bool,
+    /// Whether correlations are made where they are drawn.
+    on_demand: bool,
 }
 
 /// The rounds of one party.
@@ -271,31 +276,26 @@ struct Rounds {
 }
 
 impl Together<'_, '_> {
-    fn run<B: Family>(&self, in_turns: Option<(&Demand<B::Kind>, u64)>) -> Result<Vec<Rounds>> {
+    /// Returns the rounds of each party; those of the offline phase are of all that is `made` in it, each by itself.
+    fn run<B: Family>(&self, made: &[Turn<B::Kind>]) -> Result<Vec<Rounds>> {
         let parties = (0..self.parties).map(|me| B::dry(self.parties, me, &self.options.choices));
         let parties = parties.collect::<Result<Vec<B>>>()?;
-        for party in &parties {
-            if let Some((demand, bytes)) = in_turns {
-                party.make_in_turns(demand, bytes);
-                continue;
-            }
+        for party in parties.iter().filter(|_| !self.on_demand) {
             party.set_ahead(self.garbles_ahead);
             party.record_demand();
         }
         let rounds = vec![0; self.parties];
         let online = dry::together(&rounds, Phase::Online, async |ctx| self.online(&parties[ctx.me()], ctx).await)?;
-        let demands: Vec<Demand<B::Kind>> = parties.iter().map(MakesAhead::take_demand).collect();
-        let offline = match in_turns.is_none() {
-            true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
+        let mut offline: Vec<u32> = online.iter().map(|(_, costs)| costs.offline.rounds).collect();
+        for totals in made.iter().map(|turn| &turn.totals).collect::<BTreeSet<_>>() {
+            let prepare = async |ctx: &Ctx| {
                 ctx.count_alike();
-                let nothing = async |_: &Ctx| Ok(());
-                parties[ctx.me()].prepare(ctx, demands[ctx.me()].clone(), nothing).await
-            })?
-            .into_iter()
-            .map(|(_, costs)| costs.offline.rounds)
-            .collect(),
-            false => online.iter().map(|(_, costs)| costs.offline.rounds).collect::<Vec<_>>(),
-        };
+                let demand = Demand::of(totals.clone());
+                parties[ctx.me()].prepare(ctx, demand, async |_: &Ctx| Ok(())).await
+            };
+            let costs = dry::together(&rounds, Phase::Offline, prepare)?;
+            offline.iter_mut().zip(costs).for_each(|(most, (_, costs))| *most = (*most).max(costs.offline.rounds));
+        }
         let rounds =
             |((steps, costs), offline): ((Taken, Costs), u32)| Rounds { offline, online: costs.online.rounds, steps };
         Ok(online.into_iter().zip(offline).map(rounds).collect())
@@ -321,6 +321,38 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
+/// Runs dry all that is made ahead, or in turns. Turns count for the steps whose draws begin them. Returns the offline
+/// phase, and the seconds that its dry runs took.
+fn prepare_all<B: Family>(
+    dry: &B,
+    made: &[Turn<B::Kind>],
+    ran: &mut OnlineDryRun,
+    (parties, me): (usize, usize),
+) -> Result<(PredictedPhase, f64)> {
+    let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
+    let (mut seconds, mut known) = (0.0, BTreeMap::new());
+    for &Turn { step, ref totals, times } in made.iter().filter(|turn| !turn.totals.is_empty()) {
+        let prepared = match known.entry(totals) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let prepared = prepare(dry, Demand::of(totals.clone()), (parties, me))?;
+                dry.forget();
+                seconds += prepared.seconds;
+                new.insert(prepared)
+            }
+        };
+        offline.add(&prepared.phase, times);
+        ran.apart |= prepared.apart;
+        if let Some(step) = step {
+            let step = ran.steps.talking.entry(step).or_default();
+            step.bytes += prepared.phase.traffic.bytes() * times as u64;
+            step.busy_seconds += prepared.phase.control_seconds * times as f64;
+            step.work += prepared.phase.work.times(times);
+        }
+    }
+    Ok((offline, seconds))
+}
+
 /// A dry run of the offline phase.
 struct Prepared {
     phase: PredictedPhase,
@@ -331,12 +363,11 @@ struct Prepared {
 }
 
 /// Runs the offline phase dry. Nothing is drawn by name here, so equal chunks are counted once, also for a run.
-fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, (parties, me): (usize, usize)) -> Result<Prepared> {
-    let again = demand.clone();
+fn prepare<B: Family>(dry: &B, demand: Demand<B::Kind>, (parties, me): (usize, usize)) -> Result<Prepared> {
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| {
         ctx.count_alike();
-        dry.prepare(ctx, again, async |_| Ok(())).await?;
+        dry.prepare(ctx, demand, async |_| Ok(())).await?;
         Ok(ctx.take_left_out_seconds())
     };
     let (left_out, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
@@ -380,7 +411,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
-        false => prepare(&dry, &demand, (parties, me))?.phase,
+        false => prepare(&dry, demand, (parties, me))?.phase,
     };
     Ok(PredictedStep { offline, online })
 }
