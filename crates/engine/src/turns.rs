@@ -370,6 +370,8 @@ mod tests {
                 nested(once, 1),
                 Draw(5, 1, 6),
                 Again(once, short.clone()),
+                Again(once, vec![Draw(6, 0, 5)]),
+                Draw(7, 2, 1),
             ]
         };
         for (once, inner) in [(1, 1), (2, 3), (7, 1), (40, 5), (200, 2)] {

@@ -1,7 +1,7 @@
 //! Tests of broadcasting by numpy's rules: a table, and an independent formulation by coordinates.
 
 use proptest::prelude::*;
-use quorate_graph::shape;
+use quorate_graph::{Operand, shape};
 
 use crate::common::{INT8, Program, message};
 
@@ -123,6 +123,21 @@ proptest! {
             before += count;
             start += outer * count * inner;
         }
+    }
+}
+
+/// Arrays of equal shapes are joined by steps; positions are those of the general list.
+#[test]
+fn joined_rows_are_those_of_the_list() {
+    for (outer, count, rows, inner) in [(2, 2, 1, 1), (3, 2, 2, 1), (2, 3, 2, 4), (4, 1, 3, 2), (2, 5, 1, 3)] {
+        let (mut p, each) = (Program::default(), outer * rows * inner);
+        let flat: Vec<i128> = (0..(count * each) as i128).collect();
+        let arrays: Vec<Operand<'_>> =
+            flat.chunks(each).map(|values| p.input(&[outer, rows, inner], INT8, values).into()).collect();
+        let joined = p.at().concat(&arrays, 1).unwrap();
+        let expected: Vec<i128> =
+            shape::concat_index(outer, &vec![rows; count], inner).into_iter().map(i128::from).collect();
+        assert_eq!(p.values(joined, INT8, &[outer, count * rows, inner]), expected);
     }
 }
 

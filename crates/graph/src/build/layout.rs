@@ -159,6 +159,11 @@ impl Builder<'_> {
         let rows: Vec<usize> = shapes.iter().map(|s| s[at]).collect();
         let inner: usize = to[at + 1..].iter().product();
         let flat = self.graph.push(Op::Concat, ids, vec![to.iter().product()], dtype, &self.at)?;
+        if rows.iter().all(|&count| count == rows[0]) {
+            let (width, count) = (rows[0] * inner, rows.len());
+            let steps = [(outer, width), (count, outer * width), (width, 1)];
+            return self.build_strided(flat, (0, &steps.map(|(count, step)| (count as u32, step as i64))), &to);
+        }
         self.build_gather(flat, shape::concat_index(outer, &rows, inner), &to)
     }
 
