@@ -29,7 +29,8 @@ os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 # Tests are compiled without optimisation, what they test with it. A wrapper that the environment names stays.
 os.environ.setdefault("RUSTC_WRAPPER", str(ROOT / "tests" / "rustc_for_tests.sh"))
 # Unoptimised futures take more of a thread's stack. Python tests that limit a process's memory have the usual stacks.
-LARGE_STACKS = {"RUST_MIN_STACK": str(16 << 20)}
+# Tests of connections wait, so that more of them run at a time than there are cores.
+FOR_CARGO = {"RUST_MIN_STACK": str(16 << 20), "RUST_TEST_THREADS": str(max(4, os.cpu_count() or 1))}
 
 # Three at a time: most tests wait for a thread half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
@@ -80,7 +81,7 @@ def run(name: str, commands: list[list[str]], count: Callable[[list[str]], tuple
     lines: list[str] = []
     for command in commands:
         print(f"{name} | {' '.join(command)}", flush=True)
-        environment = {**os.environ, **(LARGE_STACKS if command[0] == "cargo" else {})}
+        environment = {**os.environ, **(FOR_CARGO if command[0] == "cargo" else {})}
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment) as process:
             for line in process.stdout or ():
                 sys.stdout.write(f"{name} | {line}")

@@ -1,7 +1,6 @@
 //! Every family with several workers at a party, where results, costs and all messages are those of one worker, and
 //! with runs beside each other, whose messages are all different.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use std::thread;
 
@@ -122,9 +121,9 @@ fn seen<S: Family>(workers: &[usize], jitter: u64, len: usize) -> Vec<Seen> {
 }
 
 fn hashed(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    let mut first = [0; 8];
+    first.copy_from_slice(&blake3::hash(bytes).as_bytes()[..8]);
+    u64::from_le_bytes(first)
 }
 
 /// Returns the messages that both have, in order, each as often as both have it. The salts of commitments

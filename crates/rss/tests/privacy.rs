@@ -198,20 +198,22 @@ fn observe<T>(
     protocol: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync,
     reveal: impl AsyncFn(&Rss, &Ctx, T) -> Result<Vec<u64>> + Sync,
 ) -> Vec<Seen> {
+    // What several parties draw is made once for all of them.
+    let missed: Vec<Vec<u8>> = (0..N).map(|by| plan.tape(Source::Missed { by })).collect();
     parties(N, |mut party| {
         let me = party.me();
-        let tape = |source| Tape::new(plan.tape(source));
-        let shared: Vec<_> = (0..N).map(|by| tape(Source::Missed { by })).collect();
-        let private = tape(Source::Private { party: me });
+        let shared: Vec<_> = missed.iter().map(|bytes| Tape::new(bytes.clone())).collect();
+        let own = plan.tape(Source::Private { party: me });
+        let (len, private) = (own.len(), Tape::new(own));
         let seed_of = |set: u8| Seed::insecure_with_tape([0; 32], shared[set.trailing_zeros() as usize].clone());
         let rss = Rss::insecure_with_seeds(N, me, seed_of, Seed::insecure_with_tape([0; 32], private.clone())).unwrap();
         party.insecure_record();
         let mut run = party.begin_alone().unwrap();
         let made = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();
         for (by, tape) in shared.iter().enumerate().filter(|(by, _)| *by != me) {
-            assert_eq!(tape.drawn(), plan.tape(Source::Missed { by }).len(), "key {by} at party {me}");
+            assert_eq!(tape.drawn(), missed[by].len(), "key {by} at party {me}");
         }
-        assert_eq!(private.drawn(), plan.tape(Source::Private { party: me }).len(), "coins of party {me}");
+        assert_eq!(private.drawn(), len, "coins of party {me}");
         let revealed = run.phase(Phase::Online, async |ctx| reveal(&rss, ctx, made).await).unwrap();
         run.finish();
         let transcript = party.insecure_transcript();

@@ -39,7 +39,7 @@ fn three(name: &str) -> Three {
         .enumerate()
         .map(|(me, listener)| {
             let config = TcpConfig::new(me, parties.clone(), key(me));
-            let config = TcpConfig { reconnect_timeout: Duration::from_secs(30), ..config };
+            let config = TcpConfig { reconnect_timeout: Duration::from_secs(10), ..config };
             thread::spawn(move || TcpNet::connect_on(&config, listener).unwrap())
         })
         .collect();
