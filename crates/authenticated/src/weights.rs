@@ -2,7 +2,8 @@
 
 use quorate_crypto::gf64;
 use quorate_ring::chosen::{self, Masks};
-use quorate_ring::{Bits, meter, wipe_words};
+use quorate_ring::{Bits, meter};
+use zeroize::Zeroizing;
 
 /// The number of elements of GF(2^64) that are added without a reduction in between.
 const CHUNK: usize = 1 << 10;
@@ -30,16 +31,15 @@ pub fn charge_blocks(count: usize) {
 /// Returns the weighted sum of blocks, in both halves alike.
 pub fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
     let mut sum = [0; 2];
-    let mut halves = [[0; CHUNK]; 2];
+    let mut halves = Zeroizing::new([[0; CHUNK]; 2]);
     for (weights, blocks) in weights.chunks(CHUNK).zip(blocks.chunks(CHUNK)) {
         for (i, block) in blocks.iter().enumerate() {
             (halves[0][i], halves[1][i]) = split(*block);
         }
-        for (sum, half) in sum.iter_mut().zip(&halves) {
+        for (sum, half) in sum.iter_mut().zip(&*halves) {
             *sum ^= gf64::inner_product(weights, &half[..weights.len()]);
         }
     }
-    halves.iter_mut().for_each(|half| wipe_words(&mut half[..CHUNK.min(blocks.len())]));
     joined(sum)
 }
 

@@ -83,11 +83,7 @@ impl Coins {
     }
 
     fn words(&mut self, len: usize) -> Vec<u64> {
-        let Some(prg) = &mut self.drawn else { return vec![] };
-        let mut words = vec![0; len];
-        prg.fill(bytemuck::cast_slice_mut(&mut words));
-        words.iter_mut().for_each(|word| *word = u64::from_le(*word));
-        words
+        self.drawn.as_mut().map_or(vec![], |prg| (0..len).map(|_| prg.next_u64()).collect())
     }
 
     /// Draws a number of `bits` bits; 0 in a dry run.

@@ -5,7 +5,7 @@
 
 use quorate_crypto::ct_eq;
 use quorate_engine::{Ctx, Error, Result};
-use quorate_ring::{Module, Ring, Vector, meter, wipe_words};
+use quorate_ring::{Module, Ring, Vector, meter};
 use zeroize::Zeroizing;
 
 use super::Third;
@@ -62,10 +62,9 @@ impl<'b> Transcript<'b> {
             return self.charge(M::packed_bytes(x.shape_of()));
         }
         // The capacity is reserved at once: a reallocation would leave a copy behind.
-        let mut bytes = Vec::with_capacity(M::packed_bytes(x.shape_of()));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(M::packed_bytes(x.shape_of())));
         x.pack(&mut bytes);
         self.hasher.update(&bytes);
-        wipe_words(&mut bytes);
     }
 
     /// Charges a dry run with the hashing of bytes: a byte takes as long as a loop over `HASHED_BYTES` bytes.
