@@ -11,17 +11,7 @@ impl Coins {
     /// Tosses coins. Two rounds.
     pub async fn toss(ctx: &Ctx, session: &SessionId) -> Result<Coins> {
         let seed = Seed::from_bytes(ctx.toss(session).await?);
-        Ok(if ctx.is_dry() { Coins(None) } else { Coins::of(&seed) })
-    }
-
-    /// Returns the coins of a seed.
-    pub fn of(seed: &Seed) -> Coins {
-        Coins(Some(seed.prg("quorate/spdz2k/coins", b"")))
-    }
-
-    /// Returns whether these are coins of a dry run.
-    pub fn are_dry(&self) -> bool {
-        self.0.is_none()
+        Ok(Coins((!ctx.is_dry()).then(|| seed.prg("quorate/spdz2k/coins", b""))))
     }
 
     /// Draws rows of uniform bits.
@@ -87,7 +77,7 @@ mod tests {
 
     #[test]
     fn rows_and_words_of_rows_have_coins_of_their_own() {
-        let mut coins = Coins::of(&Seed::from_bytes([3; 32]));
+        let mut coins = Coins(Some(Seed::from_bytes([3; 32]).prg("quorate/spdz2k/coins", b"")));
         let rows = coins.rows(48, (4, 50));
         let mut all: Vec<u64> = rows.iter().flatten().copied().collect();
         assert!(rows.iter().all(|row| row.len() == 50) && all.iter().all(|&word| word < 1 << 48));

@@ -12,6 +12,7 @@ use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
+use crate::coins::Coins;
 use crate::draws::own_if;
 use crate::keys::Keys;
 use crate::params::Params;
@@ -21,7 +22,7 @@ use crate::transfers::Ots;
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     of_x: usize,
-    pub of_y: usize,
+    of_y: usize,
     of_xh: usize,
 }
 
@@ -68,13 +69,13 @@ impl Rows {
 /// A party's bits: a and ahat without the part of y, and the rows of y.
 pub(crate) struct Chosen {
     pub both: [Wiped<Vector>; 2],
-    pub y: Vec<Wiped<Bits>>,
+    y: Vec<Wiped<Bits>>,
 }
 
 /// A party's shares of products with such bits: of a and ahat without the part of y, and of the rows of y.
 pub(crate) struct Shares {
     pub both: [Wiped<Vector>; 2],
-    pub y: Vec<Wiped<Vector>>,
+    y: Vec<Wiped<Vector>>,
 }
 
 impl Shares {
@@ -85,6 +86,30 @@ impl Shares {
             None if row < rows.of_x => of_a.add_raised(&share, row as u32),
             None => self.y.push(share),
             Some(weight) => of_hat.add_raised(&share, weight as u32),
+        }
+    }
+}
+
+/// Adds the rows of y to bits and shares, weighed for each triple by r and by rh, which are drawn from the coins.
+/// Shares may be over a smaller ring.
+pub(crate) fn weigh(
+    coins: &mut Coins,
+    rows: Rows,
+    shape: (Ring, usize),
+    mut bits: Option<&mut Chosen>,
+    mut shares: Vec<&mut Shares>,
+) {
+    for row in 0..rows.of_y {
+        let drawn = [0; 2].map(|_| coins.draw(shape.0.bits(), shape));
+        if let Some(Chosen { both, y }) = bits.as_deref_mut() {
+            both.iter_mut().zip(&drawn).for_each(|(sum, factor)| sum.add_chosen(factor, &y[row]));
+        }
+        for Shares { both, y } in &mut shares {
+            for (sum, factor) in both.iter_mut().zip(&drawn) {
+                let ring = sum.ring();
+                let converted = (ring != factor.ring()).then(|| factor.convert(ring));
+                sum.add_mul_assign(&y[row], converted.as_ref().unwrap_or(factor));
+            }
         }
     }
 }

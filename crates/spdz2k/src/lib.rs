@@ -76,7 +76,6 @@ mod transfers;
 mod triple;
 mod triples;
 mod two_keys;
-mod weigh;
 mod word_openings;
 
 pub use keys::Keys;

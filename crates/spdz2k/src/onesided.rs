@@ -30,12 +30,11 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::division::before_division;
 use crate::draws::lifted_if;
-use crate::factors::{self, Factor, Rows, Shares};
+use crate::factors::{self, Factor, Rows, Shares, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::sacrifice::TriplesClaim;
 use crate::triple::{BATCH, Triples};
-use crate::weigh::weigh;
 
 /// Triples of which one party has a and another one has B.
 #[derive(Clone, Copy)]
@@ -168,7 +167,7 @@ async fn products_of_halves(keys: Keys<'_>, ctx: &Ctx, ring: Ring, halves: &[Hal
         } else if half.sends == keys.me {
             shares = Some(sent.take().ok_or(MISSING)?);
         }
-        weigh(&mut coins, rows.of_y, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
+        weigh(&mut coins, rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
         let both = |both: Option<[Wiped<Vector>; 2]>| both.map(<(_, _)>::from).unzip();
         let (a, a_hat) = both(bits.map(|bits| bits.both));
         let (product, c_hat) = both(shares.map(|shares| shares.both));

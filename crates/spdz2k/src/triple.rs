@@ -33,10 +33,9 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::division::before_division;
 use crate::draws::lifted;
-use crate::factors::{self, Factor, Rows};
+use crate::factors::{self, Factor, Rows, weigh};
 use crate::keys::Keys;
 use crate::sacrifice::TriplesClaim;
-use crate::weigh::weigh;
 use crate::word_openings::Opened;
 
 /// The number of triples that are made together.
@@ -144,7 +143,7 @@ async fn products(keys: Keys<'_>, ctx: &Ctx, ring: Ring, factor: &Factor) -> Res
     // No party commits to its coins before it has all corrections, so r is unknown until all have them.
     let mut coins = Coins::toss(ctx, &keys.session).await?;
     let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
-    weigh(&mut coins, rows.of_y, (values, len), Some(&mut bits), shares);
+    weigh(&mut coins, rows, (values, len), Some(&mut bits), shares);
     let [a, a_hat] = bits.both;
     let a = keys.twisted(Twist::Factor, a);
     let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {

@@ -30,13 +30,12 @@ use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
 use crate::draws::{lifted, own};
-use crate::factors::Rows;
+use crate::factors::{Rows, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::sacrifice::TriplesClaim;
 use crate::transfers::Multiplier;
 use crate::triple::Triples;
-use crate::weigh::weigh;
 
 /// Returns Z_2^(k+sg').
 fn products_with_b(params: Params, ring: Ring) -> Ring {
@@ -91,7 +90,7 @@ async fn products_of_two(keys: Keys<'_>, ctx: &Ctx, ring: Ring, factors: [&Vecto
     for (shares, products) in shares.iter_mut().zip(made.products) {
         products.into_iter().enumerate().for_each(|(row, share)| shares.add(rows, row, share));
     }
-    weigh(&mut coins, rows.of_y, (values, len), Some(&mut bits), shares.iter_mut().collect());
+    weigh(&mut coins, rows, (values, len), Some(&mut bits), shares.iter_mut().collect());
     let (a, [mut of_kappa, mut of_b]) = (bits.both, shares.map(|shares| shares.both));
     for (product, factor) in [&mut of_kappa, &mut of_b].into_iter().zip(factors) {
         for (product, a) in product.iter_mut().zip(&a) {
