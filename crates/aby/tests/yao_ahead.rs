@@ -7,6 +7,7 @@ use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Error, Phase, Positions, Result, Sharing};
 use quorate_gadgets::{Gadgets, Garbles, Labels};
+use quorate_ring::threads::set_threads;
 use quorate_ring::{Bits, Ring, Vector};
 
 const ORDER: Order = Order::Runs(16);
@@ -61,13 +62,19 @@ fn numbers_and_bits_become_labels_in_all_summands() {
 
 #[test]
 fn labels_flow_through_many_circuits_and_lanes() {
-    for (k, instances) in [(8, 1), (16, 40), (32, 3000)] {
+    let sizes = [(8, 1, [1, 1]), (16, 40, [1, 1]), (16, 500, [3, 1]), (16, 500, [2, 7]), (32, 3000, [1, 1])];
+    for (k, instances, threads) in sizes {
         let ring = Ring::of(k);
         let [x, y] = [1, 2].map(|seed| noise(seed, instances).iter().map(|x| x & mask(k)).collect::<Vec<_>>());
         let product = Program::new(&catalog::mul(k, Goal::Size), ORDER);
         let public = Vector::from_u64s(ring, &x).to_bits(0..k);
         let results = run_ahead(
-            async |aby, ctx| share(aby, ctx, ring, &y).await,
+            async |aby, ctx| {
+                if !ctx.is_dry() {
+                    set_threads(threads[ctx.me()]).unwrap();
+                }
+                share(aby, ctx, ring, &y).await
+            },
             async |aby, ctx, y| {
                 let y = aby.ring_to_labels(ctx, y).await?;
                 let known = if ctx.is_dry() { Bits::shape(k as usize, instances) } else { public.clone() };
@@ -82,7 +89,7 @@ fn labels_flow_through_many_circuits_and_lanes() {
         );
         for (got, costs) in results {
             let expected = x.iter().zip(&y).map(|(x, y)| u128::from(x.wrapping_mul(y.wrapping_pow(3)) & mask(k)));
-            assert!(got == expected.collect::<Vec<_>>(), "{instances} of {k} bits");
+            assert!(got == expected.collect::<Vec<_>>(), "{instances} of {k} bits, {threads:?} threads");
             // A label for each bit of y, and the opened shares; no tables.
             assert!(costs.online.bytes() < (20 * k as usize * instances) as u64, "{costs:?}");
         }

@@ -33,8 +33,8 @@ pub struct Turn<K> {
 type Making<K> = (Option<u32>, BTreeMap<K, usize>);
 
 impl<K: Ord + Clone> Demand<K> {
-    /// Returns what the turns make. Each turn fits, and would not with one draw more; a draw that does not fit is a turn
-    /// of its own. Equal turns of a step are counted together.
+    /// Returns what the turns make. Each turn fits, and would not with one draw more; a draw that does not fit is a
+    /// turn of its own. Equal turns of a step are counted together.
     pub fn turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> Vec<Turn<K>> {
         let listed = self.order.iter().filter_map(|at| self.draws.get(at));
         let draws = Sequence::of(&listed.map(Listed::new).collect::<Vec<_>>(), 0);
@@ -192,8 +192,8 @@ impl<'d, K: Ord + Clone> Sequence<'d, K> {
     }
 }
 
-/// Returns the end of the draws from `at` on that fit together, at least one, and what they draw. Twice as many are tried
-/// each time, then half of what is left in between, since there may be millions.
+/// Returns the end of the draws from `at` on that fit together, at least one, and what they draw. Twice as many are
+/// tried each time, then half of what is left in between, since there may be millions.
 fn fitting<K: Ord + Clone>(
     draws: &Sequence<'_, K>,
     at: usize,

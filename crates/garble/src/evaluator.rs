@@ -1,5 +1,7 @@
 //! The side that reads the tables.
 
+use std::ops::Range;
+
 use quorate_circuits::Program;
 use quorate_crypto::Tccr;
 
@@ -12,6 +14,8 @@ pub struct Evaluator<'a> {
     walk: Walk<'a>,
     inputs: &'a Labels,
     slots: Slots,
+    /// The first instance.
+    first: usize,
     outputs: Labels,
     /// The beginning of a pack's tables whose end has not arrived yet.
     begun: Vec<u8>,
@@ -29,12 +33,24 @@ impl<'a> Evaluator<'a> {
         first_tweak: u128,
         inputs: &'a Labels,
     ) -> Result<Evaluator<'a>, GarbleError> {
-        let instances = inputs.instances();
-        inputs.expect(program.input_wires(), instances)?;
+        Self::of_range(program, hash, first_tweak, inputs, 0..inputs.instances())
+    }
+
+    /// Begins as [`Evaluator::new`] does, for some of the instances only: whole batches of 16, and the last ones. All
+    /// instances together have the tables that they have in one evaluation.
+    pub(crate) fn of_range(
+        program: &'a Program,
+        hash: &'a Tccr,
+        first_tweak: u128,
+        inputs: &'a Labels,
+        instances: Range<usize>,
+    ) -> Result<Evaluator<'a>, GarbleError> {
+        inputs.expect(program.input_wires(), inputs.instances())?;
         Ok(Evaluator {
-            walk: Walk::new(program, instances, hash, first_tweak)?,
-            slots: Slots::new(program, instances),
-            outputs: Labels::zeros(program.output_slots().len(), instances),
+            walk: Walk::new(program, instances.clone(), hash, first_tweak)?,
+            slots: Slots::new(program, instances.len()),
+            first: instances.start,
+            outputs: Labels::zeros(program.output_slots().len(), instances.len()),
             inputs,
             begun: Vec::new(),
         })
@@ -74,7 +90,9 @@ impl<'a> Evaluator<'a> {
                         self.pack(&pack, &whole);
                     }
                 }
-                Task::Store(batch) => self.slots.store(self.walk.program(), &mut self.outputs, batch),
+                Task::Store(batch) => {
+                    self.slots.store(self.walk.program(), &mut self.outputs, batch, batch.first - self.first)
+                }
                 Task::Full | Task::Done => return Ok(()),
             }
         }

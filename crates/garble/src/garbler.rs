@@ -1,5 +1,7 @@
 //! The side that makes the tables.
 
+use std::ops::Range;
+
 use quorate_circuits::Program;
 use quorate_crypto::{TABLES_BYTES, Tccr};
 
@@ -13,6 +15,8 @@ pub struct Garbler<'a> {
     delta: Delta,
     inputs: &'a Labels,
     slots: Slots,
+    /// The first instance.
+    first: usize,
     outputs: Labels,
     /// The end of a pack's tables whose beginning was in the last chunk.
     spilled: Vec<u8>,
@@ -32,13 +36,26 @@ impl<'a> Garbler<'a> {
         first_tweak: u128,
         inputs: &'a Labels,
     ) -> Result<Garbler<'a>, GarbleError> {
-        let instances = inputs.instances();
-        inputs.expect(program.input_wires(), instances)?;
+        Self::of_range(program, hash, delta, first_tweak, inputs, 0..inputs.instances())
+    }
+
+    /// Begins as [`Garbler::new`] does, for some of the instances only: whole batches of 16, and the last ones. All
+    /// instances together have the tables that they have in one garbling.
+    pub(crate) fn of_range(
+        program: &'a Program,
+        hash: &'a Tccr,
+        delta: &Delta,
+        first_tweak: u128,
+        inputs: &'a Labels,
+        instances: Range<usize>,
+    ) -> Result<Garbler<'a>, GarbleError> {
+        inputs.expect(program.input_wires(), inputs.instances())?;
         Ok(Garbler {
-            walk: Walk::new(program, instances, hash, first_tweak)?,
+            walk: Walk::new(program, instances.clone(), hash, first_tweak)?,
             delta: delta.clone(),
-            slots: Slots::new(program, instances),
-            outputs: Labels::zeros(program.output_slots().len(), instances),
+            slots: Slots::new(program, instances.len()),
+            first: instances.start,
+            outputs: Labels::zeros(program.output_slots().len(), instances.len()),
             inputs,
             spilled: Vec::new(),
         })
@@ -63,7 +80,9 @@ impl<'a> Garbler<'a> {
                         None => self.spill(&pack, rest),
                     };
                 }
-                Task::Store(batch) => self.slots.store(self.walk.program(), &mut self.outputs, batch),
+                Task::Store(batch) => {
+                    self.slots.store(self.walk.program(), &mut self.outputs, batch, batch.first - self.first)
+                }
                 Task::Full | Task::Done => return written,
             }
         }

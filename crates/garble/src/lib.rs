@@ -18,9 +18,9 @@
 //! Both sides process one [`Program`](quorate_circuits::Program) (made with
 //! [`Order::Runs(16)`](quorate_circuits::Order) on both sides) for a batch of instances, in step. The garbler fills
 //! chunks with tables ([`Garbler::garble`]), and the evaluator reads them ([`Evaluator::evaluate`]). Neither holds more
-//! tables than a chunk. The caller provides the labels of inputs: the garbler's own by [`Labels::encode`], the
-//! evaluator's by correlated oblivious transfer with the same delta. Outputs are labels; their
-//! [colours](Labels::colours) are shares of the values.
+//! tables than a chunk. Where tables are kept, [`whole`] serves both. The caller provides the labels of inputs: the
+//! garbler's own by [`Labels::encode`], the evaluator's by correlated oblivious transfer with the same delta. Outputs
+//! are labels; their [colours](Labels::colours) are shares of the values.
 //!
 //! ```
 //! use quorate_circuits::{Goal, Order, Program, catalog, from_rows, to_rows};
@@ -60,6 +60,7 @@ mod garbler;
 mod labels;
 mod slots;
 mod walk;
+pub mod whole;
 
 pub use error::GarbleError;
 pub use evaluator::Evaluator;

@@ -55,11 +55,11 @@ impl Slots {
         }
     }
 
-    /// Copies a batch of `outputs` from its slots.
-    pub fn store(&self, program: &Program, outputs: &mut Labels, batch: Batch) {
+    /// Copies a batch of `outputs`, from their instance `first` on, from its slots.
+    pub fn store(&self, program: &Program, outputs: &mut Labels, batch: Batch, first: usize) {
         for (wire, &slot) in program.output_slots().iter().enumerate() {
             let from = &self.blocks[slot as usize * batch.lanes..][..batch.live];
-            outputs.wire_mut(wire)[batch.first..batch.first + batch.live].copy_from_slice(from);
+            outputs.wire_mut(wire)[first..first + batch.live].copy_from_slice(from);
         }
     }
 

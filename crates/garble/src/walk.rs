@@ -5,6 +5,8 @@
 //! lane) pairs: one gate with 16 lanes, 16 gates with one. A pack is hashed together, and its tables are together: 16
 //! bytes of T_G for each pair, then 16 bytes of T_E.
 
+use std::ops::Range;
+
 use quorate_circuits::{And, Local, Program};
 use quorate_crypto::{RUN, SEGMENT_TWEAKS, TABLES_BYTES, Tables, Tccr};
 use quorate_ring::meter::{Kernel, charge};
@@ -94,8 +96,8 @@ enum Place {
 /// The position in a program, and the hash for that position.
 pub(crate) struct Walk<'a> {
     program: &'a Program,
-    instances: usize,
-    first: usize,
+    /// The instances that are still to come.
+    instances: Range<usize>,
     step: usize,
     place: Place,
     tweak: u128,
@@ -105,23 +107,24 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// Begins at an instance that is the first of a batch; `first_tweak` is that of instance 0.
     pub fn new(
         program: &'a Program,
-        instances: usize,
+        instances: Range<usize>,
         session_hash: &'a Tccr,
         first_tweak: u128,
     ) -> Result<Walk<'a>, GarbleError> {
         if !first_tweak.is_multiple_of(SEGMENT_TWEAKS) {
             return Err(GarbleError::Tweak { multiple: SEGMENT_TWEAKS });
         }
+        debug_assert!(instances.start.is_multiple_of(RUN), "a batch has all its instances");
         Ok(Walk {
             program,
+            bytes_left: table_bytes(program, instances.len()),
+            tweak: first_tweak.wrapping_add(packs(program, instances.start) * PACK_TWEAKS),
             instances,
-            first: 0,
             step: 0,
             place: Place::Load,
-            tweak: first_tweak,
-            bytes_left: table_bytes(program, instances),
             session_hash,
             segment: None,
         })
@@ -133,7 +136,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the next task; a pack only if `pack_wanted`.
     pub fn next(&mut self, pack_wanted: bool) -> Task<'a> {
-        if self.first >= self.instances {
+        if self.instances.is_empty() {
             return Task::Done;
         }
         let batch = self.batch();
@@ -144,7 +147,7 @@ impl<'a> Walk<'a> {
                     return Task::Load(batch);
                 }
                 Place::Local if self.step == self.program.len() => {
-                    (self.first, self.step, self.place) = (self.first + batch.live, 0, Place::Load);
+                    (self.instances.start, self.step, self.place) = (batch.first + batch.live, 0, Place::Load);
                     return Task::Store(batch);
                 }
                 Place::Local => {
@@ -182,8 +185,8 @@ impl<'a> Walk<'a> {
     }
 
     fn batch(&self) -> Batch {
-        let live = (self.instances - self.first).min(RUN);
-        Batch { first: self.first, live, lanes: live.next_power_of_two() }
+        let live = self.instances.len().min(RUN);
+        Batch { first: self.instances.start, live, lanes: live.next_power_of_two() }
     }
 
     /// Returns the hash whose key serves these tweaks.
@@ -248,7 +251,7 @@ mod tests {
     /// Returns the runs of tweaks that a garbling uses, in order.
     fn runs(program: &Program, instances: usize, first: u128) -> Vec<u128> {
         let hash = Tccr::new(&SessionId::from_bytes([0; 32]));
-        let mut walk = Walk::new(program, instances, &hash, first).unwrap();
+        let mut walk = Walk::new(program, 0..instances, &hash, first).unwrap();
         let mut runs = Vec::new();
         loop {
             match walk.next(true) {
@@ -282,7 +285,7 @@ mod tests {
     fn a_pack_that_is_put_back_comes_again() {
         let program = Program::new(&catalog::add(8, Goal::Size), Order::Runs(16));
         let hash = Tccr::new(&SessionId::from_bytes([0; 32]));
-        let mut walk = Walk::new(&program, 3, &hash, 0).unwrap();
+        let mut walk = Walk::new(&program, 0..3, &hash, 0).unwrap();
         let mut packs = 0;
         loop {
             match walk.next(true) {

@@ -3,3 +3,4 @@
 mod circuits;
 mod common;
 mod safety;
+mod whole;

@@ -17,16 +17,14 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use quorate_additive::stock::MISSING;
 use quorate_circuits::Program;
 use quorate_crypto::Tccr;
-use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Held, Ledger, Phase, Result};
+use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Held, Incoming, Ledger, Phase, Result};
 use quorate_gadgets::Labels as _;
-use quorate_garble::{
-    Evaluator, Garbler, LABEL_BYTES, Labels, TABLE_BYTES, charge_evaluating, charge_garbling, table_bytes,
-};
+use quorate_garble::{LABEL_BYTES, Labels, TABLE_BYTES, table_bytes, whole};
 use quorate_ring::meter::{self, Effort};
 
 use crate::kind::Kind;
 use crate::setup::Aby;
-use crate::yao::circuits::{LANE_BYTES, LANES, messages};
+use crate::yao::circuits::{LANE_BYTES, LANES, MESSAGE_BYTES, messages};
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 
 /// The largest number of bytes of tables that are kept. Larger tables are streamed, since both parties would hold them.
@@ -42,12 +40,30 @@ pub enum Garbling {
     Ahead,
 }
 
+/// The tables one after the other, at their places in the demand: all at the garbler, in messages at the evaluator.
+#[derive(Default)]
+struct Tables {
+    made: Vec<u8>,
+    received: Vec<Incoming>,
+}
+
+impl Tables {
+    /// Returns a range of the bytes that the evaluator received, in pieces. It ends early where they end.
+    fn pieces(&self, bytes: Range<usize>) -> Vec<&[u8]> {
+        let messages = bytes.start / MESSAGE_BYTES..bytes.end.div_ceil(MESSAGE_BYTES).min(self.received.len());
+        let piece = |message: usize| {
+            let (all, start) = (&self.received[message], message * MESSAGE_BYTES);
+            all.get(bytes.start.saturating_sub(start)..all.len().min(bytes.end - start)).unwrap_or_default()
+        };
+        messages.map(piece).collect()
+    }
+}
+
 /// The state of circuits that are garbled ahead.
 #[derive(Default)]
 pub(crate) struct Garbled {
     pub garbling: Held<Garbling>,
-    /// The tables one after the other, at their places in the demand.
-    tables: RwLock<Vec<u8>>,
+    tables: RwLock<Tables>,
     /// The number of tables that the garbler has made.
     made: Held<usize>,
     /// The work of garbling the circuits of a dry run, which belongs to its offline phase.
@@ -56,16 +72,16 @@ pub(crate) struct Garbled {
 
 impl Garbled {
     /// Gives access to the tables, for as many workers at a time as evaluate circuits.
-    fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
+    fn read(&self) -> RwLockReadGuard<'_, Tables> {
         self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Vec<u8>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Tables> {
         self.tables.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn clear(&self) {
-        *self.write() = Vec::new();
+        *self.write() = Tables::default();
         self.made.set(0);
         self.work.set(Effort::default());
     }
@@ -123,9 +139,10 @@ impl Aby {
             meter::fresh(tables * TABLE_BYTES);
             meter::charge_all(&self.garbled.work.take());
         } else {
-            *self.garbled.write() = vec![0; tables * TABLE_BYTES];
+            *self.garbled.write() = Tables::default();
         }
         if self.me == GARBLER && !ctx.is_dry() {
+            self.garbled.write().made = vec![0; tables * TABLE_BYTES];
             made = Some(ctx.alone(Phase::Online, online)?);
             if self.garbled.made.get() != tables {
                 return Err(Error::Bug { what: "circuits that were foreseen and not garbled" });
@@ -138,28 +155,25 @@ impl Aby {
         Ok(made)
     }
 
-    /// Sends the tables from the garbler to the evaluator.
+    /// Sends the tables from the garbler to the evaluator, which keeps the messages.
     async fn hand_over(&self, ctx: &Ctx, tables: usize) -> Result<()> {
         let chunks = Chunks { len: tables, chunk: LANE_BYTES / TABLE_BYTES, window: LANES };
         let work = async |ctx: Ctx, range: Range<usize>| {
-            let mut at = range.start * TABLE_BYTES;
+            let (mut at, mut received) = (range.start * TABLE_BYTES, Vec::new());
             for length in messages((range.len() * TABLE_BYTES) as u64) {
                 let part = at..at + length;
                 if self.me == GARBLER {
-                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.read()[part]);
+                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.read().made[part]);
                     ctx.send_bytes(EVALUATOR, length, write).await?;
                 } else {
-                    let received = ctx.receive_bytes(GARBLER, length).await?;
-                    match ctx.is_dry() {
-                        true => meter::stream(length),
-                        false => self.garbled.write()[part].copy_from_slice(&received),
-                    }
+                    let message = ctx.receive_bytes(GARBLER, length).await?;
+                    received.extend((!ctx.is_dry()).then_some(message));
                 }
                 at += length;
             }
-            Ok(())
+            Ok(received)
         };
-        ctx.stream_alike(chunks, work, |_, ()| ()).await
+        ctx.stream_alike(chunks, work, |_, part| self.garbled.write().received.extend(part)).await
     }
 
     /// Returns the place of a draw in the stock; `None` in a dry run.
@@ -193,27 +207,24 @@ impl Aby {
 
     fn charge(&self, program: &Program, instances: usize) {
         if self.me == EVALUATOR {
-            return charge_evaluating(program, instances);
+            return whole::charge_evaluate(program, instances);
         }
-        self.defer(&meter::deferred(|| charge_garbling(program, instances)));
+        self.defer(&meter::deferred(|| whole::charge_garble(program, instances)));
     }
 
     fn evaluate(&self, program: &Program, hash: &Tccr, active: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
-        let all = self.garbled.read();
-        let bytes = all.get(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
-        let mut evaluator = Evaluator::new(program, hash, 0, active).map_err(unlike)?;
-        evaluator.evaluate(bytes).map_err(unlike)?;
-        Ok(evaluator.finish().map_err(unlike)?.into())
+        let (all, start) = (self.garbled.read(), tables.start * TABLE_BYTES);
+        let pieces = |bytes: Range<usize>| all.pieces(start + bytes.start..start + bytes.end);
+        Ok(whole::evaluate(program, hash, 0, active, pieces).map_err(unlike)?.into())
     }
 
     /// Makes the tables of a circuit, at the places from which they will be drawn.
     fn garble_at(&self, program: &Program, hash: &Tccr, zero: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
         let mut all = self.garbled.write();
-        let bytes = all.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
-        let mut garbler = Garbler::new(program, hash, &self.delta()?, 0, zero).map_err(unlike)?;
-        garbler.garble(bytes);
+        let bytes = all.made.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
+        let outputs = whole::garble(program, hash, &self.delta()?, 0, zero, bytes).map_err(unlike)?;
         self.garbled.made.set(self.garbled.made.get() + tables.len());
-        Ok(garbler.finish().map_err(unlike)?.into())
+        Ok(outputs.into())
     }
 }
 
@@ -241,7 +252,7 @@ mod tests {
         let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         match aby.me {
             GARBLER => aby.stock.made()[&Kind::EntryLabel].vectors[0].to_u128s(),
-            _ => aby.garbled.read().chunks_exact(16).map(block).collect(),
+            _ => aby.garbled.read().received.iter().flat_map(|part| part.chunks_exact(16)).map(block).collect(),
         }
     }
 
@@ -291,7 +302,8 @@ mod tests {
             for tries in 0..MOST {
                 let done = attempt(&mut party, (&aby, &demand), tries < BROKEN_OFF, &mut blocks);
                 aby.forget();
-                assert!(aby.stock.made().is_empty() && aby.garbled.read().is_empty());
+                let Tables { made, received } = &*aby.garbled.read();
+                assert!(aby.stock.made().is_empty() && made.is_empty() && received.is_empty());
                 match done {
                     Ok(opened) => return (opened, blocks),
                     Err(error) => assert!(!error.is_final(), "{error}"),

@@ -19,7 +19,7 @@ use crate::setup::Aby;
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 
 /// The number of bytes of tables in a message.
-const MESSAGE_BYTES: usize = 256 << 10;
+pub(crate) const MESSAGE_BYTES: usize = 256 << 10;
 /// The number of bytes of tables that go through a lane, if there are instances for several lanes.
 pub(crate) const LANE_BYTES: usize = 2 << 20;
 /// The number of lanes side by side.
