@@ -81,7 +81,7 @@ def run(name: str, commands: list[list[str]], count: Callable[[list[str]], tuple
     lines: list[str] = []
     for command in commands:
         print(f"{name} | {' '.join(command)}", flush=True)
-        environment = {**os.environ, **(FOR_CARGO if command[0] == "cargo" else {})}
+        environment = {**(FOR_CARGO if command[0] == "cargo" else {}), **os.environ}
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment) as process:
             for line in process.stdout or ():
                 sys.stdout.write(f"{name} | {line}")

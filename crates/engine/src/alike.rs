@@ -59,7 +59,9 @@ impl Ctx {
     }
 
     /// Runs [`Ctx::stream`], but may skip chunks in a dry run ([`Ctx::count_alike`]): all but the first chunk, and the
-    /// first one of each `class` among the others. On vectors without data, `work` must depend only on the class of its
+    /// first one of each `class` among the others. Chunks of a class are then counted one after the other, in another
+    /// order than that of a run, so they do not draw correlations that are made in turns
+    /// ([`Demand::turns`](crate::Demand::turns)). On vectors without data, `work` must depend only on the class of its
     /// chunk, which is given by number.
     ///
     /// # Errors

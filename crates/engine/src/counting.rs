@@ -13,7 +13,7 @@ use crate::clock::own_seconds;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Repeat {
     /// How often it counts each time that the work around it is done.
-    pub once: usize,
+    pub count: usize,
     /// The repeated work around it.
     pub around: Option<Arc<Repeat>>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Repeat {
 impl Repeat {
     /// Returns how often the work counts in all.
     pub fn times(&self) -> usize {
-        self.once * self.around.as_ref().map_or(1, |around| around.times())
+        self.count * self.around.as_ref().map_or(1, |around| around.times())
     }
 }
 
@@ -69,7 +69,7 @@ impl Counting {
     /// Awaits `work` and counts its costs `times` times.
     pub async fn counted<T>(&self, times: usize, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
-        let repeat = Arc::new(Repeat { once: times, around: self.within() });
+        let repeat = Arc::new(Repeat { count: times, around: self.within() });
         poll_fn(|context| {
             let outer = self.within.replace(Some(repeat.clone()));
             let (tally, own, left_out) = (charged(), own_seconds(), self.left_out_seconds.get());

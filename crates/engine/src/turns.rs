@@ -6,7 +6,8 @@
 //! meanwhile.
 //!
 //! A plan needs no names of draws, only what the turns make ([`Demand::turns`]). It finds that from draws that are
-//! listed once and repeated, in time that does not grow with the repeats.
+//! listed once and repeated. The time does not grow with the repeats of whole parts of a program; repeats within
+//! repeats are walked through once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -30,25 +31,27 @@ pub struct Turn<K> {
 }
 
 /// What a turn makes: the step whose draw begins it, and the number of correlations by kind.
-type Making<K> = (Option<u32>, BTreeMap<K, usize>);
+type Contents<K> = (Option<u32>, BTreeMap<K, usize>);
 
 impl<K: Ord + Clone> Demand<K> {
     /// Returns what the turns make. Each turn fits, and would not with one draw more; a draw that does not fit is a
-    /// turn of its own. Equal turns of a step are counted together.
+    /// turn of its own. Equal turns of a step are counted together. Repeated draws follow each other as in a run.
+    ///
+    /// What fits must fit with fewer draws, too. If that fails for some sizes, a turn may differ from that of a run.
     pub fn turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> Vec<Turn<K>> {
         let listed = self.order.iter().filter_map(|at| self.draws.get(at));
         let draws = Sequence::of(&listed.map(Listed::new).collect::<Vec<_>>(), 0);
-        let mut counted: BTreeMap<Making<K>, usize> = BTreeMap::new();
+        let mut counted: BTreeMap<Contents<K>, usize> = BTreeMap::new();
         // The turns that began within the same repeated draws, and what each of them made.
-        let (mut begun, mut made) = (BTreeMap::new(), Vec::<Making<K>>::new());
+        let (mut begun, mut made) = (BTreeMap::new(), Vec::<Contents<K>>::new());
         let mut at = 0;
         while at < draws.len {
             let (place, body) = draws.place(at);
             if begun.keys().next().is_some_and(|&(before, _)| before != place) {
                 (begun, made) = (BTreeMap::new(), Vec::new());
             }
-            // Where a turn begins as one before it did, all turns since then come again, up to the one that ends the
-            // repeats. Whether a draw more would fit is seen by the draw behind the turn.
+            // An earlier turn began at the same draw of the repeats, so the turns since then come again. The next draw
+            // after a turn shows that it would not fit, and has to be the same, too.
             if let Some((before, count)) = begun.insert((place, (at - draws.starts[place]) % body), (at, made.len())) {
                 let (period, rest) = (at - before, draws.end(place) - 1 - at);
                 let again = rest / period;
@@ -138,7 +141,7 @@ impl<'d, K: Ord + Clone> Sequence<'d, K> {
             let body = Sequence::of(now, depth + 1);
             let mut totals = BTreeMap::new();
             body.add(0..body.len, &mut totals);
-            sequence.len += repeat.once * body.len;
+            sequence.len += repeat.count * body.len;
             sequence.parts.push(Part::Repeated { body, totals });
             rest = later;
         }
@@ -167,14 +170,13 @@ impl<'d, K: Ord + Clone> Sequence<'d, K> {
 
     /// Adds up a range of draws.
     fn add(&self, range: Range<usize>, sums: &mut BTreeMap<K, usize>) {
-        let mut at = range.start;
+        let (mut at, mut place) = (range.start, self.starts.partition_point(|&start| start <= range.start));
         while at < range.end {
-            let (place, len) = self.place(at);
-            let (start, end) = (self.starts[place], self.end(place).min(range.end));
-            match &self.parts[place] {
+            let (start, end) = (self.starts[place - 1], self.end(place - 1).min(range.end));
+            match &self.parts[place - 1] {
                 Part::Draw(draw) => *sums.entry(draw.kind.clone()).or_default() += draw.len,
                 Part::Repeated { body, totals } => {
-                    let (from, to) = (at - start, end - start);
+                    let (from, to, len) = (at - start, end - start, body.len);
                     let (first, last) = (from.div_ceil(len), to / len);
                     if first > last {
                         body.add(from % len..to % len, sums);
@@ -187,7 +189,7 @@ impl<'d, K: Ord + Clone> Sequence<'d, K> {
                     }
                 }
             }
-            at = end;
+            (at, place) = (end, place + 1);
         }
     }
 }
@@ -314,7 +316,7 @@ mod tests {
                     demand.record(at, Some(step), within.cloned(), kind, len);
                 }
                 Again(once, body) if is_counted => {
-                    let repeat = Arc::new(Repeat { once: *once, around: within.cloned() });
+                    let repeat = Arc::new(Repeat { count: *once, around: within.cloned() });
                     record(demand, body, Some(&repeat), true);
                 }
                 Again(once, body) => (0..*once).for_each(|_| record(demand, body, None, false)),

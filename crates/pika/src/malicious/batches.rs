@@ -17,7 +17,7 @@ pub(super) struct Batches {
     count: usize,
 }
 
-/// The number of a kind, and how many of it.
+/// The place of a kind in the list of kinds, and the number of its correlations.
 type Piece = (usize, usize);
 
 impl Batches {
@@ -73,8 +73,8 @@ impl Batches {
         &self.runs[self.run(batch)].1
     }
 
-    /// Returns how many batches each of `made` stands for besides itself: the last that was made of a run stands for
-    /// those of the run that were not.
+    /// Returns how many batches that were not made each of `made` stands for: the last one made of a run stands for all
+    /// the others of that run.
     pub fn skipped(&self, made: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
         let mut by_run: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         made.for_each(|batch| by_run.entry(self.run(batch)).or_default().push(batch));
@@ -107,7 +107,7 @@ fn join(parts: &[&Material]) -> Material {
     Material::joined(parts, Tagged::concat, SharedBits::concat_lanes)
 }
 
-/// Returns a part of a plan as often as it counts.
+/// Returns `times` copies of a part, one after the other.
 fn all_of(part: &Material, times: usize) -> Material {
     if times == 1 {
         return join(&[part]);

@@ -95,7 +95,7 @@ impl Coins {
 impl Third {
     /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
     pub(super) async fn deal_all(self: &Arc<Self>, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
-        let all = Arc::new(Batches::of(kinds));
+        let all = Batches::of(kinds);
         // By batch, what was made, and the number of batches that it counts for.
         let mut made: BTreeMap<usize, (Vec<Material>, usize)> = BTreeMap::new();
         let (third, kinds_of) = (self.clone(), kinds.to_vec());

@@ -43,7 +43,7 @@ pub struct PredictedPhase {
 }
 
 impl PredictedPhase {
-    /// Adds `times` times what is done apart from the rest, side by side with it.
+    /// Adds work that begins with this phase and is done `times` times.
     fn add(&mut self, other: &PredictedPhase, times: usize) {
         self.traffic.rounds = self.traffic.rounds.max(other.traffic.rounds);
         for (sum, sent) in self.traffic.sent.iter_mut().zip(&other.traffic.sent) {
@@ -100,13 +100,13 @@ pub(crate) fn dry_run<B: Family>(
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need, turns } = scheduled(&dry, asked, run)?;
     let how = (room, &schedule);
     let is_refused = figures && B::IN_TURNS && need.left_for_turns(limit) == 0;
-    let made = match (need.makes_ahead(limit) || is_refused, B::IN_TURNS) {
-        (true, _) => vec![Turn { step: None, totals: demand.totals().clone(), times: 1 }],
-        (false, true) => dry.turns(&demand, need.left_for_turns(limit)),
-        (false, false) => vec![],
+    let made = match need.makes_ahead(limit) || is_refused {
+        true if demand.totals().is_empty() => vec![],
+        true => vec![Turn { step: None, totals: demand.totals().clone(), times: 1 }],
+        false => turns,
     };
     let (mut offline, mut offline_seconds) = prepare_all(&dry, &made, &mut ran, (parties, me))?;
     let on_demand = made.is_empty() && !demand.totals().is_empty();
@@ -142,6 +142,8 @@ struct Scheduled<K> {
     demand: Demand<K>,
     garbles_ahead: bool,
     need: Need,
+    /// The turns in which correlations are made, if they are.
+    turns: Vec<Turn<K>>,
 }
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
@@ -170,19 +172,20 @@ fn scheduled<B: Family>(
         let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
         let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(demand.totals()), B::ONLY_AHEAD);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
+        let mut turns = vec![];
         if !need.makes_ahead(limit) {
-            let turns = dry.turns(&demand, need.left_for_turns(limit));
+            turns = dry.turns(&demand, need.left_for_turns(limit));
             need.turn_bytes = turns.iter().map(|turn| dry.bytes_of_turn(&turn.totals)).max().unwrap_or_default();
         }
         lessons += 1;
         if knows_all || lessons == MOST_LESSONS {
             let fits = need.turn_bytes == 0 || need.fits(limit);
             let Some(tighter) = bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits) else {
-                return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
+                return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need, turns });
             };
             (bounds, lessons) = (tighter, 0);
         }
-        before = Some(Scheduled { schedule, ran, demand, garbles_ahead, need });
+        before = Some(Scheduled { schedule, ran, demand, garbles_ahead, need, turns });
     }
 }
 
@@ -276,7 +279,7 @@ struct Rounds {
 }
 
 impl Together<'_, '_> {
-    /// Returns the rounds of each party; those of the offline phase are of all that is `made` in it, each by itself.
+    /// Returns the rounds of each party. Those of the offline phase are the largest of any element of `made`.
     fn run<B: Family>(&self, made: &[Turn<B::Kind>]) -> Result<Vec<Rounds>> {
         let parties = (0..self.parties).map(|me| B::dry(self.parties, me, &self.options.choices));
         let parties = parties.collect::<Result<Vec<B>>>()?;
@@ -331,23 +334,25 @@ fn prepare_all<B: Family>(
 ) -> Result<(PredictedPhase, f64)> {
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let (mut seconds, mut known) = (0.0, BTreeMap::new());
-    for &Turn { step, ref totals, times } in made.iter().filter(|turn| !turn.totals.is_empty()) {
-        let prepared = match known.entry(totals) {
+    for &Turn { step, ref totals, times } in made {
+        let (prepared, wiped) = match known.entry(totals) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let prepared = prepare(dry, Demand::of(totals.clone()), (parties, me))?;
-                dry.forget();
                 seconds += prepared.seconds;
-                new.insert(prepared)
+                new.insert((prepared, deferred(|| dry.forget())))
             }
         };
         offline.add(&prepared.phase, times);
         ran.apart |= prepared.apart;
         if let Some(step) = step {
-            let step = ran.steps.talking.entry(step).or_default();
+            // What a turn made is wiped when the next one begins.
+            let (step, wiped) = (ran.steps.talking.entry(step).or_default(), wiped.times(times));
             step.bytes += prepared.phase.traffic.bytes() * times as u64;
             step.busy_seconds += prepared.phase.control_seconds * times as f64;
             step.work += prepared.phase.work.times(times);
+            step.work += wiped;
+            ran.online.work += wiped;
         }
     }
     Ok((offline, seconds))
