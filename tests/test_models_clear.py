@@ -525,6 +525,18 @@ def test_every_pair_gives_one_vote() -> None:
         assert votes.min() >= 0 and votes.max() <= classes - 1
 
 
+@given(
+    hnp.arrays(np.int64, st.tuples(st.integers(0, 4), st.integers(1, 3)), elements=st.integers(-1, 2)), st.booleans()
+)
+def test_products_with_rows_that_select_are_products(left: np.ndarray, is_one_hot: bool) -> None:
+    if is_one_hot:
+        left = np.eye(left.shape[1], dtype=np.int64)[left.argmax(axis=1)]
+    right = np.arange(-5, left.shape[1] * 4 - 5).reshape(4, -1).T
+    product = Clear().product(left, right, 1000)
+    assert product.dtype == right.dtype
+    assert np.array_equal(product, left @ right)
+
+
 def test_the_clear_backend_checks_the_bounds_that_programs_state() -> None:
     on = Clear()
     assert on.integers([3, -4], 0, (2,), 4, 4).tolist() == [3, -4]

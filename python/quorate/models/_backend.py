@@ -186,7 +186,8 @@ class Clear:
         return np.concatenate(arrays)
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
-        return _within(left @ right, bound)
+        ones = _ones(left)
+        return _within(left @ right if ones is None else right[ones], bound)
 
     def turned_product(self, left: Array, right: Array, bound: int) -> Array:
         return self.product(left, right.T, bound)
@@ -210,6 +211,18 @@ class Clear:
         if name == "relu":
             return function(array)
         return np.rint(np.ldexp(function(np.ldexp(array.astype(np.float64), -fraction)), fraction)).astype(np.int64)
+
+
+def _ones(rows: Array) -> Array | None:
+    """Returns the place of the 1 in each row of a matrix, or `None` unless each row has one 1 and all else is 0.
+
+    A product with such rows selects: numpy multiplies matrices of integers one element after the other.
+    """
+    if rows.ndim != 2 or not rows.size or rows.sum() != len(rows):
+        return None
+    ones = rows.argmax(axis=1)
+    is_one_hot = np.count_nonzero(rows) == len(rows) and bool((rows[np.arange(len(rows)), ones] == 1).all())
+    return ones if is_one_hot else None
 
 
 def _within(array: Array, bound: int) -> Array:
