@@ -31,18 +31,12 @@ pub struct Chunks {
 
 impl Chunks {
     /// Returns chunks of about 4 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element`
-    /// bytes of memory for each element. Where there are several chunks, their number is a multiple of 4, as far as
-    /// multiples of 512 elements allow, and they are about as long: two or four workers then have equal parts.
+    /// bytes of memory for each element.
     pub fn of_bytes(len: usize, bytes_per_element: usize) -> Chunks {
         const CHUNK_BYTES: usize = 4 << 20;
         const WINDOW_BYTES: usize = 16 << 20;
-        const PARTS: usize = 4;
         let each = bytes_per_element.max(1);
-        let most = (CHUNK_BYTES / each).clamp(512, 16384) / 512 * 512;
-        let chunk = match len.div_ceil(most) {
-            0 | 1 => most,
-            count => len.div_ceil(count.next_multiple_of(PARTS)).next_multiple_of(512),
-        };
+        let chunk = (CHUNK_BYTES / each).clamp(512, 16384) / 512 * 512;
         Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
     }
 
@@ -258,23 +252,6 @@ impl<'a, 'w> Row<'a, 'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn workers_have_equal_parts_of_several_chunks() {
-        for bytes in [8, 256, 512, 4096] {
-            for len in (0..200_000).step_by(997) {
-                let chunks = Chunks::of_bytes(len, bytes);
-                let most = Chunks::of_bytes(0, bytes).chunk;
-                assert!(chunks.chunk <= most && chunks.chunk % 512 == 0, "{chunks:?}");
-                assert!(len > most || chunks.count() <= 1, "{chunks:?}");
-                if len > 2 * most {
-                    let count = len.div_ceil(most).next_multiple_of(4);
-                    assert!(chunks.count() <= count && len <= count * chunks.chunk, "{chunks:?}");
-                    assert!(chunks.chunk < len.div_ceil(count) + 512, "{chunks:?}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn finer_chunks_have_as_much_under_way() {
