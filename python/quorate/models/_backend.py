@@ -186,7 +186,7 @@ class Clear:
         return np.concatenate(arrays)
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
-        ones = _ones(left)
+        ones = _ones(left) if left.shape[-1] == right.shape[0] and left.dtype == right.dtype else None
         return _within(left @ right if ones is None else right[ones], bound)
 
     def turned_product(self, left: Array, right: Array, bound: int) -> Array:
