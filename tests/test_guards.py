@@ -122,7 +122,7 @@ def test_comparisons_of_hashes_are_found(line: str) -> None:
 #: The number of places that are compiled for tests alone, by crate: modules `testing`, and modules that another file
 #: replaces in tests (docs/decisions/0094); and the readers of fuzz targets. It only falls.
 FOR_TESTS = {
-    "aby": 1, "authenticated": 2, "crypto": 2, "engine": 2, "fss": 1, "gadgets": 1, "he": 1, "net": 1, "ot": 3,
+    "aby": 1, "authenticated": 2, "crypto": 2, "engine": 2, "gadgets": 1, "he": 1, "net": 1, "ot": 3,
     "pika": 1, "rss": 1, "session": 1, "spdz2k": 2,
 }  # fmt: skip
 

@@ -64,8 +64,6 @@ mod hash;
 mod kernel;
 mod keys;
 mod lookup_table;
-#[cfg(feature = "testing")]
-pub mod paper;
 mod parity;
 mod paths;
 mod places;

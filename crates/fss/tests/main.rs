@@ -4,6 +4,7 @@ mod common;
 mod evaluation;
 mod hostile;
 mod paper;
+mod papers_tree;
 mod timing;
 mod verified;
 mod wire;

@@ -1,17 +1,37 @@
-//! The paper's tree, for comparison with ours. No protocol uses it.
+//! The paper's tree, for comparison with ours: of tests and of the example `eval`.
 //!
 //! **Source**: Wagh, "Pika: Secure Computation using Function Secret Sharing over Rings", PETS 2022, figure 7, after
 //! Boyle, Gilboa, Ishai, CCS 2016, with tree trimming: nu = n - 7 levels, leaves of 128 bits, payload 1 in Z_2.
 //! **Deviation**: G(s) is H(s xor 2) || H(s xor 4), the lowest bit of each the control bit. **Notation**: that of the
 //! paper.
 //!
-//! A level takes two hashes a node where the half-tree takes one, and 2 more bits of a key; the root is sent.
+//! Hashes are those of `aes`, in batches. A level takes two hashes a node where the half-tree takes one, and 2 more bits of a key; the root is sent.
 
-use quorate_ring::{memory, wipe_words};
+use aes::Aes128;
+use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
 
-use crate::Hash;
-use crate::hash::control;
-use crate::kernel::{Four, ZERO};
+/// H(x) = AES(x) xor x, under a fixed key.
+pub struct Hash(Aes128);
+
+impl Hash {
+    pub fn new() -> Hash {
+        Hash(Aes128::new(&[7; 16].into()))
+    }
+
+    /// Computes to_i = H(from_i xor tweak).
+    fn each(&self, from: &[u128], tweak: u128, to: &mut [u128]) {
+        let mut blocks: Vec<Block<Aes128>> = from.iter().map(|from| (from ^ tweak).to_le_bytes().into()).collect();
+        self.0.encrypt_blocks(&mut blocks);
+        for ((to, block), from) in to.iter_mut().zip(blocks).zip(from) {
+            *to = u128::from_le_bytes(block.into()) ^ from ^ tweak;
+        }
+    }
+}
+
+/// Returns all ones if the control bit of a node is set, else zeros.
+fn control(node: u128) -> u128 {
+    0u128.wrapping_sub(node & 1)
+}
 
 /// A side's key.
 pub struct Key {
@@ -33,9 +53,9 @@ struct Public {
 /// Returns s^L, s^R with the lowest bits cleared, and t^L, t^R as masks.
 fn expand(hash: &Hash, node: u128) -> ([u128; 2], [u128; 2]) {
     let half = |tweak| {
-        let mut out = [ZERO];
-        hash.each(&[Four([node; 4])], tweak, &mut out);
-        out[0].0[0]
+        let mut out = [0];
+        hash.each(&[node], tweak, &mut out);
+        out[0]
     };
     let halves = [half(2), half(4)];
     (halves.map(|half| half & !1), halves.map(control))
@@ -81,19 +101,17 @@ impl Key {
     /// EvalAll: returns blocks of 128 leaves.
     pub fn evaluate(&self, hash: &Hash) -> Vec<u128> {
         let levels = self.public.levels.len();
-        let room = || -> Vec<Four> { memory::zeros((1usize << levels).div_ceil(4)) };
+        let room = || vec![0u128; 1 << levels];
         let (mut nodes, mut seeds, mut left, mut right) = (room(), room(), room(), room());
         // A node's lowest bit holds its control bit and is no bit of the seed.
-        nodes[0].0[0] = self.root | self.control & 1;
+        nodes[0] = self.root | self.control & 1;
         for (i, (s_cw, t_cw)) in self.public.levels.iter().enumerate() {
-            let fours = (1usize << i).div_ceil(4);
-            let of_seeds = nodes.iter().map(|four| Four(four.0.map(|node| node & !1)));
-            seeds.iter_mut().zip(of_seeds).take(fours).for_each(|(to, seed)| *to = seed);
-            hash.each(&seeds[..fours], 2, &mut left[..fours]);
-            hash.each(&seeds[..fours], 4, &mut right[..fours]);
+            let count = 1 << i;
+            seeds.iter_mut().zip(&nodes).take(count).for_each(|(to, node)| *to = node & !1);
+            hash.each(&seeds[..count], 2, &mut left[..count]);
+            hash.each(&seeds[..count], 4, &mut right[..count]);
             let corrections = t_cw.map(|t_cw| s_cw & !1 | t_cw & 1);
-            let hashes: [&[u128]; 2] = [&left, &right].map(|half| bytemuck::cast_slice(half));
-            let nodes: &mut [u128] = bytemuck::cast_slice_mut(&mut nodes);
+            let hashes = [&left, &right];
             // From the last node on, so that none is overwritten before it is read.
             for x in (0..1 << i).rev() {
                 let control = control(nodes[x]);
@@ -102,13 +120,6 @@ impl Key {
                 }
             }
         }
-        let nodes: &[u128] = bytemuck::cast_slice(&nodes);
-        nodes[..1 << levels].iter().map(|node| (node & !1) ^ (control(*node) & self.public.last)).collect()
-    }
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
-        wipe_words(std::slice::from_mut(&mut self.root));
+        nodes.iter().map(|node| (node & !1) ^ (control(*node) & self.public.last)).collect()
     }
 }
