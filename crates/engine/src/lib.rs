@@ -68,6 +68,7 @@ mod stream;
 pub mod testing;
 mod together;
 mod toss;
+mod turn_by_turn;
 mod turns;
 mod wire;
 

@@ -17,7 +17,7 @@ use crate::ctx::Ctx;
 use crate::error::{Error, Misuse, Result};
 use crate::sharing::Sharing;
 use crate::stream::Chunks;
-use crate::turns::{Served, Turns};
+use crate::turn_by_turn::{Served, Turns};
 
 /// The ring of blocks.
 const BLOCK: Ring = Ring::of(128);
