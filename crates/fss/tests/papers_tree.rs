@@ -5,8 +5,8 @@
 //! **Deviation**: G(s) is H(s xor 2) || H(s xor 4), the lowest bit of each the control bit. **Notation**: that of the
 //! paper.
 //!
-//! Hashes are those of `aes`, in batches. A level takes two hashes a node where the half-tree takes one, and 2 more bits
-//! of a key; the root is sent.
+//! Hashes are those of `aes`, in batches. A level takes two hashes a node where the half-tree takes one, and 2 more
+//! bits of a key; the root is sent.
 
 use aes::Aes128;
 use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
