@@ -3,8 +3,9 @@
 use quorate_additive::open::NOT_OPENED;
 use quorate_circuits::Program;
 use quorate_engine::{Checked, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
+use quorate_gadgets::order::Keys;
 use quorate_gadgets::{
-    Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, select, trunc_prob, widen,
+    Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, order, select, trunc_prob, widen,
 };
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -47,6 +48,9 @@ impl Gadgets for Aby {
     gadgets_here! { Aby, Values, Packed }
 
     compiled_here! { Aby:
+        fn order(s, ctx, at key: Values, val keys: Keys, all columns: Values) -> Vec<Values> {
+            order::order(s, ctx, key, keys, columns)
+        }
         fn msb(s, ctx, at x: Values) -> Packed { s.msb_of_summands(ctx, x) }
         fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed {
             async move {

@@ -6,7 +6,7 @@ use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Sharing;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
-use quorate_gadgets::testing::{exhaustive, lookups};
+use quorate_gadgets::testing::{exhaustive, lookups, orders};
 use quorate_gadgets::{Functions, Gadgets, Sign};
 use quorate_ring::{Ring, Vector};
 
@@ -174,4 +174,9 @@ fn lookups_in_large_tables() {
 fn lookups_of_every_number() {
     lookups::every_number_in_tables_of_every_size::<Aby>(2, 5, &[1, 2, 3, 5, 8, 17, 32]);
     lookups::every_number_in_tables_of_every_size::<Aby>(2, 9, &[300]);
+}
+
+#[test]
+fn rows_in_the_order_of_their_keys() {
+    orders::all::<Aby>(2);
 }

@@ -30,6 +30,7 @@ use quorate_engine::{
     Checked, Ctx, Demand, EdaBits, Error, Form, Layout, Linear, LinearBits, Material, Misuse, Opened, Positions,
     Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_edabit_cut, check_party, check_rows,
 };
+use quorate_gadgets::order::Keys;
 use quorate_gadgets::testing::Tested;
 use quorate_gadgets::{
     Choices, Descriptor, Family, Footprint, Gadgets, Garbles, GarblesAhead, Labels, MakesAhead, Parties, Revokes, Sign,
@@ -356,6 +357,23 @@ functions_here! { Clear, Vector, Bits }
 /// The general gadgets, compiled here. A family replaces the body of a gadget for which it has a cheaper protocol.
 impl Gadgets for Clear {
     gadgets_here! { Clear, Vector, Bits }
+
+    /// Sorts at once: the general gadget compares shuffled rows, and shuffles keep the order here.
+    async fn order(&self, ctx: &Ctx, key: &Vector, keys: Keys, columns: &[&Vector]) -> Result<Vec<Vector>> {
+        let rows = key.len();
+        check_rows(columns.iter().map(|column| column.len()), rows)?;
+        let mut from_low = key.clone();
+        from_low.add_scalar((keys.low as u128).wrapping_neg() & key.ring().mask());
+        let ranks = if ctx.is_dry() { vec![] } else { from_low.to_u128s() };
+        let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+        order.sort_by_key(|&row| if keys.descending { !ranks[row as usize] } else { ranks[row as usize] });
+        let in_order = |column: &&Vector| {
+            let width = (column.len() / rows.max(1)) as u32;
+            let index = || order.iter().flat_map(|&row| (0..width).map(move |i| row * width + i)).collect();
+            Linear::Gather(Positions::later(column.len(), &index)).apply(column)
+        };
+        Ok(columns.iter().map(in_order).collect())
+    }
 
     compiled_here! { Clear:
         fn msb(s, ctx, at x: Vector) -> Bits { compare::msb(s, ctx, x) }

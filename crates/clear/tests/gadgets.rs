@@ -1,7 +1,7 @@
 //! Tests that the general gadgets equal plain arithmetic: all inputs of tiny rings.
 
 use quorate_clear::Clear;
-use quorate_gadgets::testing::{all_pairs, everything_equals_integers, exhaustive, lookups, mask, noise};
+use quorate_gadgets::testing::{all_pairs, everything_equals_integers, exhaustive, lookups, mask, noise, orders};
 
 #[test]
 fn bits_of_all_elements() {
@@ -76,4 +76,9 @@ fn everything_in_rings_of_every_size() {
             .collect();
         everything_equals_integers::<Clear>(1, k, (k * 5 / 8).max(k / 2), &pairs);
     }
+}
+
+#[test]
+fn rows_in_the_order_of_their_keys() {
+    orders::all::<Clear>(1);
 }

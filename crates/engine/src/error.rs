@@ -45,6 +45,8 @@ pub enum Cause {
     Mismatch,
     /// That party ran out of prepared correlations.
     Exhausted,
+    /// That party needed more comparisons for an order than their schedule has.
+    ScheduleOverflow,
     /// A defect of this software.
     Bug,
     /// That party ran out of memory.
@@ -125,6 +127,12 @@ pub enum Error {
         /// Correlations that are left.
         left: usize,
     },
+    /// An order took more comparisons than its schedule has. That depends on the random shuffle alone.
+    #[error(
+        "an order took more comparisons than it makes room for. That happens in less than one of 500,000 orders, \
+         whatever the data. Nothing was revealed; ask again"
+    )]
+    ScheduleOverflow,
     /// The parties do not run the same program.
     #[error("the parties are not running the same program: {0}")]
     Mismatch(Mismatch),
@@ -381,6 +389,7 @@ fn cause_message(cause: Cause) -> String {
         Cause::Exhausted => {
             "a step wants correlations that its plan did not count, a defect; its own message says more".into()
         }
+        Cause::ScheduleOverflow => "an order took more comparisons than it makes room for; ask again".into(),
         Cause::Bug => "an internal defect; its own message says more".into(),
         Cause::Memory => "it ran out of memory, and the session is over".into(),
         Cause::Over => "there the session can no longer be used, after an earlier run. Open a new one".into(),
@@ -405,6 +414,7 @@ impl Error {
             Error::Mismatch(Mismatch::Left { peer }) => Cause::Left { peer: *peer },
             Error::Mismatch(_) => Cause::Mismatch,
             Error::Exhausted { .. } => Cause::Exhausted,
+            Error::ScheduleOverflow => Cause::ScheduleOverflow,
             Error::Interrupted => Cause::Interrupted,
             Error::OutOfMemory { .. } => Cause::Memory,
             Error::Poisoned => Cause::Over,

@@ -141,6 +141,7 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
         Cause::Memory => (9, 0),
         Cause::Over => (10, 0),
         Cause::Stalled { peer } => (11, peer),
+        Cause::ScheduleOverflow => (12, 0),
     };
     let mut frame = frame(FrameType::Abort, abort.number);
     frame.push(code);
@@ -174,6 +175,7 @@ pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &
         9 => Cause::Memory,
         10 => Cause::Over,
         11 => Cause::Stalled { peer },
+        12 => Cause::ScheduleOverflow,
         _ => return Err("abort of an unknown cause"),
     };
     Ok(Abort { own, number, cause, origin })

@@ -43,6 +43,7 @@ pub mod int_div;
 pub mod labels;
 pub mod lookup;
 pub mod one_hot;
+pub mod order;
 pub mod prefix;
 pub mod real;
 pub mod scale;
@@ -193,6 +194,12 @@ pub trait Gadgets: Sharing + Sized {
         width: Width,
     ) -> Result<extremum::Field<Self::A>> {
         extremum::tournament(self, ctx, field, best, width).await
+    }
+
+    /// Returns the rows of all columns in the order of the keys; equal keys keep their order. Only where no party may
+    /// cheat.
+    async fn order(&self, ctx: &Ctx, key: &Self::A, keys: order::Keys, columns: &[&Self::A]) -> Result<Vec<Self::A>> {
+        order::order(self, ctx, key, keys, columns).await
     }
 
     /// Evaluates a circuit on shared bits, in a round for each layer of ANDs.

@@ -164,7 +164,7 @@ impl Look<'_> {
         let known = given.iter().map(|node| node.elements()).sum::<usize>();
         let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
         let has_room = self.most_held(&steps, known) as u64 * NUMBER_BYTES <= most_bytes;
-        if work <= MOST_WORK && has_room && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
+        if work <= MOST_WORK && has_room && !given.iter().any(|node| self.is_shuffled(node)) {
             return;
         }
         // Means lose digits most rarely.
@@ -213,8 +213,14 @@ impl Look<'_> {
     fn behind<'a>(&self, some: impl Iterator<Item = &'a NodeId>) -> Vec<NodeId> {
         let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
-        let given = |id: NodeId| !running.contains(&id) || matches!(self.graph.node(id).op, Op::Part { .. });
+        let given = |id: NodeId| !running.contains(&id) || self.is_shuffled(self.graph.node(id));
         self.graph.needed(&doubts, &given)
+    }
+
+    /// Returns whether a node is an array of a shuffle.
+    fn is_shuffled(&self, node: &Node) -> bool {
+        let shuffle = |id: NodeId| matches!(self.graph.get(id), Ok(Node { op: Op::Shuffle { .. }, .. }));
+        matches!(node.op, Op::Part { .. }) && shuffle(node.inputs[0])
     }
 
     /// Returns the warning for doubtful steps that are not checked.

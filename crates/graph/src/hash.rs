@@ -319,6 +319,7 @@ impl Writer {
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
             Op::To(domain) => self.tag(*domain as u8),
             Op::Shuffle { rows } => self.size(*rows),
+            Op::Order { rows, descending } => self.sizes([*rows, usize::from(*descending)].into_iter()),
             Op::Part { index, before } => self.sizes([*index, *before].into_iter()),
             Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}

@@ -5,8 +5,8 @@
 //!
 //! - selections, reshaping, transposing, joining, repeating, another sharing;
 //! - every element of a shuffle;
-//! - all elements of a sorting network together, since they are those that went in (one of them by itself, such as a
-//!   median, is computed);
+//! - all elements of a sorting network together, or more than half of the elements of an order, since they are those
+//!   that went in (one of them by itself, such as a median, is computed);
 //! - negation, sums with public numbers, and shifts to the left;
 //! - products with public numbers other than 0, and with public matrices where these take one element each;
 //! - divisions of reals by public numbers, and of integers by 1;
@@ -57,6 +57,8 @@ enum How {
     Broadcast(Vec<usize>, Vec<usize>, Source),
     /// Elements in a secret random order: each may be any of the source.
     Shuffle(Source),
+    /// Elements in the order of secret keys.
+    Order(Source),
     /// Each element as this many bits.
     Bits(usize, Source),
     /// Each element from this many bits.
@@ -115,6 +117,7 @@ impl How {
             How::Gather(_, from)
             | How::Broadcast(_, _, from)
             | How::Shuffle(from)
+            | How::Order(from)
             | How::Bits(_, from)
             | How::Compose(_, from) => (Some(from), &[], &[]),
             How::Concat(sources, exchanged) => (None, sources, exchanged),
@@ -126,7 +129,7 @@ impl How {
         let first = self.sources().next().and_then(Source::alike).cloned().unwrap_or_default();
         // A single bit of a number reveals little about it, and single elements of a sorted array are computed.
         let by_parts = match &self {
-            How::Compose(..) | How::Bits(..) => !first.is_empty(),
+            How::Compose(..) | How::Bits(..) | How::Order(_) => !first.is_empty(),
             How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),
             _ => false,
         };
@@ -261,9 +264,8 @@ impl Search {
                 index.expand().iter().for_each(|&position| theirs[position as usize] = true);
                 self.want(from, |i| theirs[i]);
             }
-            How::Broadcast(_, _, from) | How::Shuffle(from) | How::Bits(_, from) | How::Compose(_, from) => {
-                self.want_all(from);
-            }
+            How::Broadcast(_, _, from) | How::Shuffle(from) | How::Order(from) => self.want_all(from),
+            How::Bits(_, from) | How::Compose(_, from) => self.want_all(from),
             How::Concat(sources, exchanged) => {
                 sources.iter().for_each(|source| self.want_all(source));
                 exchanged.iter().flat_map(|pair| &pair.among).for_each(|source| self.want_all(source));
@@ -289,6 +291,10 @@ impl Search {
             How::Shuffle(from) => {
                 let any = wanted.contains(&true);
                 self.want(from, |_| any);
+            }
+            How::Order(from) => {
+                let most = 2 * wanted.iter().filter(|&&wanted| wanted).count() > wanted.len();
+                self.want(from, |_| most);
             }
             How::Bits(width, from) => self.want(from, |i| wanted[i * width..(i + 1) * width].iter().all(|&w| w)),
             How::Compose(width, from) => self.want(from, |i| wanted[i / width]),

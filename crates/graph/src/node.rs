@@ -169,9 +169,17 @@ pub enum Op {
         /// Size of the first axis of every operand.
         rows: usize,
     },
-    /// The operand `index` of a shuffle; its elements come after `before` others.
+    /// The rows of all operands but the last in the order of the last one, the key: a number for each row. Rows of
+    /// equal keys keep their order. The result is these operands in turn: [`Op::Part`] takes one of them out.
+    Order {
+        /// Size of the first axis of every operand.
+        rows: usize,
+        /// Whether the largest key comes first.
+        descending: bool,
+    },
+    /// The operand `index` of a shuffle or an order; its elements come after `before` others.
     Part {
-        /// The number of the operand of the shuffle, from 0.
+        /// The number of the operand, from 0.
         index: usize,
         /// Elements of all operands before that one.
         before: usize,

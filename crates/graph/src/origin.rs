@@ -19,7 +19,15 @@ pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result
     let owners = match (&node.op, node.inputs.as_slice()) {
         (Op::Input { owner, .. }, _) => Owners::one(*owner),
         // One array of a shuffle does not depend on the others, since the order comes from no party's input.
-        (Op::Part { index, .. }, [shuffle]) => graph.node(graph.node(*shuffle).inputs[*index]).origin.owners.clone(),
+        (Op::Part { index, .. }, [all]) if matches!(graph.node(*all).op, Op::Shuffle { .. }) => {
+            graph.node(graph.node(*all).inputs[*index]).origin.owners.clone()
+        }
+        // One array in order depends on the key, too.
+        (Op::Part { index, .. }, [all]) => {
+            let inputs = &graph.node(*all).inputs;
+            let key = inputs[inputs.len() - 1];
+            graph.node(inputs[*index]).origin.owners.and(&graph.node(key).origin.owners)
+        }
         (_, inputs) => inputs.iter().fold(Owners::default(), |all, &id| all.and(&graph.node(id).origin.owners)),
     };
     let parts: Vec<Hash> = node.inputs.iter().map(|&id| graph.node(id).origin.part).collect();
@@ -52,7 +60,12 @@ fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
         Op::Select => agreed(&operands[1..]),
         Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
         Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),
-        Op::Constant(_) | Op::Shuffle { .. } | Op::ArgMax(_) | Op::ArgMin(_) | Op::AssertOneHot(_) => Ok(None),
+        Op::Constant(_)
+        | Op::Shuffle { .. }
+        | Op::Order { .. }
+        | Op::ArgMax(_)
+        | Op::ArgMin(_)
+        | Op::AssertOneHot(_) => Ok(None),
         Op::Add | Op::Neg | Op::Mul | Op::MatMul { .. } | Op::Conv(_) | Op::Sum(_) | Op::CumSum(_) => Ok(None),
         Op::Shl(_) | Op::Shr(_) | Op::FloorDiv(_) | Op::Remainder(_) | Op::Scale(_) | Op::IntDivide(_) => Ok(None),
         Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Compose | Op::Circuit(_) | Op::Lookup(_) => Ok(None),

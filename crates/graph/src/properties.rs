@@ -82,6 +82,8 @@ pub enum Memory {
     Matrices,
     /// All columns before and after a pass.
     Shuffle,
+    /// Like [`Memory::Shuffle`], then keys with places, and the differences of a level.
+    Order,
     /// Bits of each element.
     Bits,
     /// Bits of each element, for up to three signs.
@@ -208,6 +210,7 @@ impl Op {
             Op::Shuffle { .. } => {
                 Properties { result: Outcome::Random, ..of("shuffle", true, Whole, Memory::Shuffle, Never) }
             }
+            Op::Order { .. } => of("order", true, Whole, Memory::Order, Never),
             Op::Part { .. } => local("part", Whole, Never),
             Op::Lookup(_) => of("lookup", true, Elements, Memory::Table, Never),
             Op::Real(function) => near(of(function.name(), true, Elements, function.memory(), Never)),

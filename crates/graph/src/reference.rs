@@ -178,6 +178,7 @@ fn computed(
         Op::AssertWithin | Op::Behind => a.to_vec(),
         Op::Broadcast => shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect(),
         Op::Concat | Op::Shuffle { .. } => values.concat(),
+        Op::Order { rows, descending } => ordered(values, *rows, *descending),
         Op::Part { before, .. } => a[*before..before + shape::elements(result_shape).unwrap_or(0)].to_vec(),
         Op::Max(axis) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
         Op::Min(axis) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
@@ -275,6 +276,18 @@ fn convolution(images: &[i128], filters: &[i128], conv: &Conv, numbers: Numbers<
     };
     let products: Vec<i128> = (0..conv.groups).flat_map(of_group).collect();
     conv.order().iter().map(|&place| products[place as usize]).collect()
+}
+
+/// Returns the rows of all values but the last in the order of the last, the key. Equal keys keep their order.
+fn ordered(values: &[&[i128]], rows: usize, descending: bool) -> Vec<i128> {
+    let Some((key, columns)) = values.split_last() else { return vec![] };
+    let mut order: Vec<usize> = (0..rows).collect();
+    order.sort_by_key(|&row| if descending { -key[row] } else { key[row] });
+    let width = |column: &[i128]| column.len() / rows.max(1);
+    let in_order = |column: &&[i128]| -> Vec<i128> {
+        order.iter().flat_map(|&row| column[row * width(column)..][..width(column)].to_vec()).collect()
+    };
+    columns.iter().flat_map(in_order).collect()
 }
 
 fn first_maximum(line: &[i128]) -> i128 {

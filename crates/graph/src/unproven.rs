@@ -19,7 +19,7 @@ pub(crate) fn unproven(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unp
     }
     match &node.op {
         // Ranges of parts, and of selections of these, rest on what they were made of.
-        Op::Shuffle { .. } | Op::Select if !node.says_more_than_its_dtype() => all_of(graph, node),
+        Op::Shuffle { .. } | Op::Order { .. } | Op::Select if !node.says_more_than_its_dtype() => all_of(graph, node),
         _ if !node.says_more_than_its_dtype() => None,
         Op::Input { .. } => (!node.room.assumed).then(|| Arc::new(Unproven::These(vec![id]))),
         Op::ArgMax(_) | Op::ArgMin(_) | Op::AssertOneHot(_) | Op::AssertWithin | Op::Behind => None,

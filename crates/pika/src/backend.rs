@@ -2,9 +2,10 @@
 
 use quorate_circuits::Program;
 use quorate_engine::{Checked, ComparisonMasks, Ctx, EdaBits, Form, Opened, Result, Sharing, TruncMasks, check_party};
+use quorate_gadgets::order::Keys;
 use quorate_gadgets::{
-    Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, select,
-    trunc_prob, widen,
+    Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, order,
+    select, trunc_prob, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -25,6 +26,9 @@ impl Gadgets for Pika {
     gadgets_here! { Pika, Values, Packed }
 
     compiled_here! { Pika:
+        fn order(s, ctx, at key: Values, val keys: Keys, all columns: Values) -> Vec<Values> {
+            order::order(s, ctx, key, keys, columns)
+        }
         fn msb(s, ctx, at x: Values) -> Packed { s.top_bit(ctx, x) }
         fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed {
             async move {

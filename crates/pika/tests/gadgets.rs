@@ -1,7 +1,7 @@
 //! The gadgets over `pika` equal plain arithmetic: all inputs of tiny rings.
 
 use crate::common::*;
-use quorate_gadgets::testing::{exhaustive, lookups};
+use quorate_gadgets::testing::{exhaustive, lookups, orders};
 use quorate_gadgets::{Gadgets, Sign};
 use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
@@ -127,4 +127,9 @@ fn conversion_of_all_elements() {
 fn lookups_of_every_number() {
     lookups::every_number_in_tables_of_every_size::<Pika>(N, 5, &[1, 2, 3, 5, 8, 17, 32]);
     lookups::every_number_in_tables_of_every_size::<Pika>(N, 9, &[300]);
+}
+
+#[test]
+fn rows_in_the_order_of_their_keys() {
+    orders::all::<Pika>(3);
 }

@@ -552,6 +552,14 @@ impl Session {
         (0..arrays.len()).map(part).collect()
     }
 
+    /// Puts the rows of several arrays into the order of a key.
+    fn order(&self, py: Python<'_>, arrays: Vec<u32>, key: u32, descending: bool, line: Line) -> PyResult<Vec<Built>> {
+        let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
+        let ordered = self.add(py, line.clone(), |mut b| b.order(&arrays, NodeId(key), descending))?;
+        let part = |i| self.add(py, line.clone(), |mut b| b.part(ordered.node(), i));
+        (0..arrays.len()).map(part).collect()
+    }
+
     fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<Built> {
         let operands: Vec<Operand<'_>> = parts.iter().map(Argument::operand).collect();
         self.add(py, line, |mut b| if stack { b.stack(&operands, axis) } else { b.concat(&operands, axis) })

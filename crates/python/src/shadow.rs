@@ -33,6 +33,7 @@ fn numbers(op: &Op) -> Vec<usize> {
                 .collect()
         }
         Op::Shuffle { rows } => vec![*rows],
+        Op::Order { rows, descending } => vec![*rows, usize::from(*descending)],
         Op::Part { index, .. } => vec![*index],
         Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],
         Op::Scale(scale) => vec![scale.shift as usize],

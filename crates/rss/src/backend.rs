@@ -5,9 +5,10 @@ use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
     check_party,
 };
+use quorate_gadgets::order::Keys;
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
-    gadgets_here, lookup, select, trunc_prob, truncate, widen,
+    gadgets_here, lookup, order, select, trunc_prob, truncate, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -36,6 +37,9 @@ impl Gadgets for Rss {
     gadgets_here! { Rss, Values, Packed }
 
     compiled_here! { Rss:
+        fn order(s, ctx, at key: Values, val keys: Keys, all columns: Values) -> Vec<Values> {
+            order::order(s, ctx, key, keys, columns)
+        }
         fn msb(s, ctx, at x: Values) -> Packed {
             async {
                 match s.uses_summands() {

@@ -1,6 +1,6 @@
 //! Tests that gadgets over `rss` equal plain arithmetic: all inputs of tiny rings, for 3 and 5 parties, some for 7.
 
-use quorate_gadgets::testing::{exhaustive, lookups};
+use quorate_gadgets::testing::{exhaustive, lookups, orders};
 use quorate_rss::Rss;
 
 #[test]
@@ -71,4 +71,9 @@ fn every_length() {
 fn lookups_of_every_number() {
     lookups::every_number_in_tables_of_every_size::<Rss>(3, 5, &[1, 2, 3, 5, 8, 17, 32]);
     lookups::every_number_in_tables_of_every_size::<Rss>(3, 9, &[300]);
+}
+
+#[test]
+fn rows_in_the_order_of_their_keys() {
+    [3, 5].into_iter().for_each(orders::all::<Rss>);
 }

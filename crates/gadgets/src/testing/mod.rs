@@ -12,6 +12,7 @@ use crate::{Gadgets, Width};
 pub mod convolutions;
 pub mod exhaustive;
 pub mod lookups;
+pub mod orders;
 pub mod secrets;
 pub mod trunc_paper;
 pub mod wide;

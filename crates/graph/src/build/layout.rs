@@ -1,6 +1,7 @@
 //! Operations that only move elements.
 
 use super::{Builder, Operand, coerce};
+use crate::dtype::Dtype;
 use crate::error::{Fault, Shape};
 use crate::index::{Index, Layer, Side};
 use crate::node::{NodeId, Op};
@@ -195,6 +196,23 @@ impl Builder<'_> {
     }
 
     pub(super) fn build_shuffle(&mut self, arrays: &[NodeId]) -> Result<NodeId, Fault> {
+        let (rows, total, widest) = self.together(arrays)?;
+        self.graph.push(Op::Shuffle { rows }, arrays.to_vec(), vec![total], widest, &self.at)
+    }
+
+    pub(super) fn build_order(&mut self, arrays: &[NodeId], key: NodeId, descending: bool) -> Result<NodeId, Fault> {
+        let all = [arrays, &[key]].concat();
+        let (rows, total, widest) = self.together(&all)?;
+        let key = self.graph.get(key)?;
+        if key.elements() != rows {
+            return Err(Fault::ShuffleShapes { first: [rows].as_slice().into(), shape: key.shape.as_slice().into() });
+        }
+        let total = total - key.elements();
+        self.graph.push(Op::Order { rows, descending }, all, vec![total], widest, &self.at)
+    }
+
+    /// Returns the number of rows of arrays whose rows move together, their elements in all, and the widest dtype.
+    fn together(&self, arrays: &[NodeId]) -> Result<(usize, usize, Dtype), Fault> {
         let nodes = arrays.iter().map(|&id| self.graph.get(id)).collect::<Result<Vec<_>, _>>()?;
         let Some(first) = nodes.first() else { return Err(Fault::NothingToJoin { op: "shuffle" }) };
         let rows = first.shape.first().copied();
@@ -207,12 +225,13 @@ impl Builder<'_> {
         }
         let total = nodes.iter().map(|node| node.elements()).sum();
         let widest = nodes.iter().map(|node| node.dtype).max_by_key(|dtype| dtype.bits()).unwrap_or(first.dtype);
-        let op = Op::Shuffle { rows: rows.unwrap_or(0) };
-        self.graph.push(op, arrays.to_vec(), vec![total], widest, &self.at)
+        Ok((rows.unwrap_or(0), total, widest))
     }
 
     pub(super) fn build_part(&mut self, shuffled: NodeId, index: usize) -> Result<NodeId, Fault> {
-        let arrays = &self.graph.get(shuffled)?.inputs;
+        let all = self.graph.get(shuffled)?;
+        let key = usize::from(matches!(all.op, Op::Order { .. })); // comes last, and is no part
+        let arrays = &all.inputs[..all.inputs.len() - key];
         let Some(&array) = arrays.get(index) else {
             return Err(Fault::IndexOutOfRange { index, position: 0, len: arrays.len() });
         };

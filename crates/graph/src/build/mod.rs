@@ -523,7 +523,13 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_shuffle(arrays))
     }
 
-    /// Builds the array `index` of a shuffle.
+    /// Builds the rows (of the first axis) of all arrays in the order of the key, which has one number for each row.
+    /// Equal keys keep their order. [`Builder::part`] takes each array out.
+    pub fn order(&mut self, arrays: &[NodeId], key: NodeId, descending: bool) -> Built {
+        self.attempt(|b| b.build_order(arrays, key, descending))
+    }
+
+    /// Builds the array `index` of a shuffle or an order.
     pub fn part(&mut self, shuffled: NodeId, index: usize) -> Built {
         self.attempt(|b| b.build_part(shuffled, index))
     }

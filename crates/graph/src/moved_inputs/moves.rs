@@ -42,7 +42,11 @@ impl Raw {
             },
             Op::Gather(index) => How::Gather(index.clone(), source(0)),
             Op::Broadcast => How::Broadcast(graph.node(inputs[0]).shape.clone(), node.shape.clone(), source(0)),
-            Op::Part { index, .. } => How::Shuffle(Source::of(graph, graph.node(inputs[0]).inputs[*index])),
+            Op::Part { index, .. } => {
+                let all = graph.node(inputs[0]);
+                let from = Source::of(graph, all.inputs[*index]);
+                if matches!(all.op, Op::Order { .. }) { How::Order(from) } else { How::Shuffle(from) }
+            }
             Op::Bits => How::Bits(graph.node(inputs[0]).dtype.bits() as usize, source(0)),
             Op::Compose => How::Compose(node.dtype.bits() as usize, source(0)),
             Op::Concat => {

@@ -39,7 +39,7 @@ impl Allowed {
     pub fn check(&self, graph: &Graph, need: &Need, limit: Limit) -> Result<(), SessionError> {
         let Some(limit_bytes) = limit.bytes().filter(|_| !need.fits(limit)) else { return Ok(()) };
         let at = match need.at {
-            Some(id) if matches!(graph.node(id).op, Op::Shuffle { .. }) => {
+            Some(id) if matches!(graph.node(id).op, Op::Shuffle { .. } | Op::Order { .. }) => {
                 format!("{}, which does not run in pieces,", graph.describe(id))
             }
             Some(id) => graph.describe(id),

@@ -148,6 +148,8 @@ pub(crate) fn bytes_with_windows(
         Memory::Matrices => 3 * result + operand / shares + of_products(),
         // All columns before and after a pass, and what remains of either to be reshared.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
+        // Keys and their places before and after a pass; a level's operands, differences and masks, of up to 1.65 per row.
+        Memory::Order => 3 * (all.iter().sum::<u64>() + longest * shares * 16) + 8 * longest * shares * 16,
         // Products in a ring of up to twice the bits; bits that decide where to saturate.
         Memory::WideProducts => 8 * longest * shares * 16,
         Memory::TwoWideProducts => 2 * 8 * longest * shares * 16,
@@ -203,6 +205,7 @@ fn streamed(backend: &dyn Footprint, memory: Memory, is_cut: bool, longest: u64,
     match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums => 0,
         Memory::Input | Memory::Opened | Memory::Shuffle => window,
+        Memory::Order => window + elements(120, 2 * longest),
         Memory::Product | Memory::Matrices if !is_cut => window,
         Memory::Product | Memory::Matrices | Memory::Bits => elements(120, longest),
         // A comparison takes up to three signs, in one stream.

@@ -18,8 +18,11 @@ use crate::work::value::{Known, Value};
 /// Returns the shape of a node's value in a sharing.
 pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
     let node = graph.node(id);
-    if let Op::Shuffle { .. } = node.op {
-        let each = node.inputs.iter().map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
+    if let Op::Shuffle { .. } | Op::Order { .. } = node.op {
+        let key = usize::from(matches!(node.op, Op::Order { .. }));
+        let each = node.inputs[..node.inputs.len() - key]
+            .iter()
+            .map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
         let mut all = Value::Many(each.collect::<Result<_>>()?);
         nobody_knows(dry, &mut all);
         return Ok(all);

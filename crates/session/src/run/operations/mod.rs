@@ -105,6 +105,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
             Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
+            Op::Order { descending, .. } => self.order(ctx, id, *descending, operands).await,
             Op::Lookup(table) => self.lookup(ctx, id, table, first).await,
             Op::Real(function) => self.real(ctx, id, *function, first).await,
             Op::Divide => self.divide(ctx, id, pair).await,
