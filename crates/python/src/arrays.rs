@@ -552,6 +552,11 @@ impl Session {
         (0..arrays.len()).map(part).collect()
     }
 
+    /// Returns whether rows are put in order by opened comparisons: not where parties may cheat.
+    fn orders(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with_graph(py, |graph| !graph.rules().proves_bounds)
+    }
+
     /// Puts the rows of several arrays into the order of a key.
     fn order(&self, py: Python<'_>, arrays: Vec<u32>, key: u32, descending: bool, line: Line) -> PyResult<Vec<Built>> {
         let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();

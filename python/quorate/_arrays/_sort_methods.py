@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, cast
 
-from quorate._sorting import _merge_exchange, _selection
+from quorate._sorting import _merge_exchange, _orders, _selection
 from quorate._source import at
 from quorate._values._axes import lined_up, row_axis
 from quorate.errors import ShapeError
@@ -40,7 +40,7 @@ class SortMethods:
             [-5  0  3  7] [ 7  3  0 -5]
         """
         keys, restore = lined_up("sort", self._in_order(), axis)
-        return restore(_merge_exchange.sort(keys, [], stable=False, descending=descending)[0])
+        return restore(_orders.sort(keys, [], stable=False, descending=descending)[0])
 
     def argsort(self, axis: int | None = -1, *, descending: bool = False, kind: Any = None) -> SecretArray:
         """Returns the positions that sort an axis, as int(64). It takes three times as many comparisons as `sort`.
@@ -57,7 +57,7 @@ class SortMethods:
             [1 3 0 2] [0 2 3 1]
         """
         keys, restore = lined_up("argsort", self._in_order(), axis)
-        return restore(_merge_exchange.sort(keys, [], stable=True, descending=descending)[1])
+        return restore(_orders.sort(keys, [], stable=True, descending=descending)[1])
 
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
         """Returns the k largest (or smallest) elements of an axis in order, and their positions, as int(64).

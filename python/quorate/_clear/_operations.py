@@ -18,7 +18,7 @@ from quorate.errors import QuorateError
 if TYPE_CHECKING:
     from quorate import _quorate
 
-__all__ = ["SMALL_BY_NATURE", "Span", "encoded", "shuffled", "span"]
+__all__ = ["SMALL_BY_NATURE", "Span", "encoded", "ordered", "shuffled", "span"]
 
 Operand = tuple[np.ndarray, Dtype]
 
@@ -147,6 +147,13 @@ def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
     """Returns the interval for a shuffle: any order of the same rows is right."""
     old, new = (sorted(map(tuple, value.reshape(rows, -1).tolist())) for value in (before, after))
     return Span.exactly(after if old == new else before)
+
+
+def ordered(column: np.ndarray, key: np.ndarray, rows: int, descending: bool) -> np.ndarray:
+    """Returns the rows of a column in the order of a key; equal keys keep their order."""
+    keys = key.reshape(rows).tolist()
+    order = sorted(range(rows), key=lambda row: -keys[row] if descending else keys[row])
+    return column[np.array(order, int)]
 
 
 # ---- exact ----------------------------------------------------------------------------------------------------------

@@ -65,8 +65,8 @@ class Shadow:
         wanted = [node for node, _ in targets]
         found, _ = native.ancestors(wanted, [*self._known, *self._shuffles])
         steps = [Step.of(raw) for raw in found]
-        self._shuffles.update({step.node: step for step in steps if step.op == "shuffle"})
-        steps = [step for step in steps if step.op != "shuffle"]  # its results are the nodes of op "part"
+        self._shuffles.update({step.node: step for step in steps if step.op in ("shuffle", "order")})
+        steps = [step for step in steps if step.node not in self._shuffles]  # its results are the nodes of op "part"
         secret = [step for step in steps if step.units is None]
         opened = [(step.node, None) for step in secret]
         values = native.run([*targets, *opened], progress, True)[len(targets) :]
@@ -107,6 +107,9 @@ class Shadow:
         given = self._given.get(step.node)
         if given is not None:
             span = _operations.encoded(given, step.dtype)
+        elif shuffle is not None and shuffle.op == "order":
+            key = self._known[shuffle.inputs[-1]]
+            span = _operations.Span.exactly(_operations.ordered(operands[0][0], key, *shuffle.numbers))
         elif shuffle is not None:
             span = _operations.shuffled(operands[0][0], result, shuffle.numbers[0])
         elif step.op == "input":

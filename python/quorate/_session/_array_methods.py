@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import _source
-from quorate._sorting._merge_exchange import sort as sort_rows
+from quorate._sorting._orders import sort as sort_rows
 from quorate._source import at
 from quorate._statistics._counts import Groups
 from quorate._statistics._joins import Joined, SortedGroups, join, sorted_groups
