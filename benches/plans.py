@@ -2,7 +2,7 @@
 """Measures the time of planning: seconds of building a program and of `explain`, by family, program and elements.
 
     .venv/bin/python benches/plans.py
-    .venv/bin/python benches/plans.py --only product,sort --families aby,rss --sizes 1e6,1e7
+    .venv/bin/python benches/plans.py --only product,sort --families "aby;rss" --sizes 1e6,1e7
     .venv/bin/python benches/plans.py --json plans.json
 
 Nothing is sent and there are no values. Each cell is a process of its own, ended after `--most` seconds. Compare

@@ -191,6 +191,22 @@ class Truncations:
 
 
 @dataclasses.dataclass(frozen=True)
+class OrderPlan:
+    """Rows that a run puts in the order of secret keys.
+
+    Attributes:
+        line: "file:number" of the line that asks for it.
+        rows: the number of rows.
+    """
+
+    line: str
+    rows: int
+
+    def __str__(self) -> str:
+        return f"{self.line} puts {self.rows:,} rows in an order that nobody learns"
+
+
+@dataclasses.dataclass(frozen=True)
 class Plan:
     """The plan of a reveal of some arrays: what it would disclose, to whom, and at what cost.
 
@@ -211,6 +227,8 @@ class Plan:
         truncations: how fixed-point results are rounded, and the risk of an error.
         sharings: the number of operations in each sharing, among those for which the planner had a choice.
         public: what every party learns beside the results.
+        orders: arrays whose rows are put in the order of secret keys. Comparisons of shuffled rows are opened for that;
+            they tell nothing about the values.
     """
 
     reveals: tuple[RevealPlan, ...]
@@ -229,6 +247,7 @@ class Plan:
     refusal: str | None = None
     sharings: dict[str, int] = dataclasses.field(default_factory=dict)
     public: str = _PUBLIC
+    orders: tuple[OrderPlan, ...] = ()
 
     @staticmethod
     def of(raw: dict[str, Any], session: Session, network: str | None, tells: str = "") -> Plan:
@@ -250,6 +269,7 @@ class Plan:
             Truncations(*raw["truncations"]),
             raw["refusal"],
             dict(raw["sharings"]),
+            orders=tuple(OrderPlan(f"{file}:{line}", rows) for file, line, rows in raw["orders"]),
         )
 
     @property
@@ -259,8 +279,9 @@ class Plan:
 
     @property
     def _remarks(self) -> tuple[str, ...]:
-        """The lines below the table: what owners announce, and warnings."""
-        return *(reveal.remark for reveal in self.reveals if reveal.tells), *self.warnings
+        """The lines below the table: what owners announce, orders, and warnings."""
+        told = (reveal.remark for reveal in self.reveals if reveal.tells)
+        return *told, *dict.fromkeys(map(str, self.orders)), *self.warnings
 
     @property
     def seconds(self) -> float:

@@ -88,6 +88,14 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.cast(x, Dtype::Uint { bits: 8 }),
     |mut b, [x, y, _]| b.shuffle(&[x, y]),
     |mut b, [x, y, _]| b.shuffle(&[y, x]),
+    |mut b, [x, _, _]| {
+        let key = b.sum(x, Some(1), false)?;
+        b.order(&[x], key, false)
+    },
+    |mut b, [x, _, _]| {
+        let key = b.sum(x, Some(1), false)?;
+        b.order(&[x], key, true)
+    },
     |mut b, [x, _, _]| b.shl(x, 1),
     |mut b, [x, _, _]| b.shl(x, 2),
     |mut b, [x, _, _]| b.shr(x, 1),

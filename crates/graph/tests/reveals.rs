@@ -233,6 +233,35 @@ const CASES: &[Case] = &[
         &[1],
         &[1],
     ),
+    (
+        "an array in the order of another",
+        |g, [x, y, _]| {
+            let ordered = at(g).order(&[x], y, false).unwrap();
+            at(g).part(ordered, 0).unwrap()
+        },
+        &[0, 1],
+        &[0],
+    ),
+    (
+        "three of four in order",
+        |g, [x, ..]| {
+            let ordered = at(g).order(&[x], x, false).unwrap();
+            let all = at(g).part(ordered, 0).unwrap();
+            at(g).gather(all, vec![1, 2, 3], &[3]).unwrap()
+        },
+        &[0],
+        &[0],
+    ),
+    (
+        "the median of an order",
+        |g, [x, ..]| {
+            let ordered = at(g).order(&[x], x, true).unwrap();
+            let all = at(g).part(ordered, 0).unwrap();
+            at(g).gather(all, vec![1, 2], &[2]).unwrap()
+        },
+        &[0],
+        &[],
+    ),
     ("sorted", |g, [x, ..]| sorted(g, x), &[0], &[0]),
     (
         "the median",

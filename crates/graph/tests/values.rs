@@ -371,3 +371,19 @@ fn rounding_goes_to_the_nearest_even_whole_number() {
     let integer = p.input(&[1], INT8, &[1]);
     assert!(p.at().round(integer).unwrap_err().to_string().starts_with("round takes fixed point, not int(8)"));
 }
+
+#[test]
+fn rows_come_in_the_order_of_a_key_and_equal_keys_keep_theirs() {
+    let mut p = Program::default();
+    let key = p.input(&[4], Dtype::INT64, &[2, -1, 2, 0]);
+    let rows = p.input(&[4, 2], Dtype::INT64, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    let wanted = [(false, [-1, 0, 2, 2], [3, 4, 7, 8, 1, 2, 5, 6]), (true, [2, 2, 0, -1], [1, 2, 5, 6, 7, 8, 3, 4])];
+    for (descending, keys, moved) in wanted {
+        let ordered = p.at().order(&[rows, key], key, descending).unwrap();
+        let [first, second] = [0, 1].map(|i| p.at().part(ordered, i).unwrap());
+        assert_eq!(p.values(first, Dtype::INT64, &[4, 2]), moved);
+        assert_eq!(p.values(second, Dtype::INT64, &[4]), keys);
+        assert!(p.at().part(ordered, 2).is_err(), "the key is no part");
+    }
+    assert!(p.at().order(&[key], rows, false).is_err(), "a key has one number for each row");
+}

@@ -118,6 +118,8 @@ pub(crate) fn plan<'py>(
     out.set_item("reveals", told?)?;
     out.set_item("program", plan.hash.map(|hash| hash.to_string()))?;
     out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
+    let orders: Vec<(&str, u32, usize)> = plan.orders.iter().map(|o| (o.file.as_str(), o.line, o.rows)).collect();
+    out.set_item("orders", orders)?;
     let steps: PyResult<Vec<_>> =
         plan.steps.iter().map(|s| step(py, &pricing, s, plan.chosen.get(&NodeId(s.node)))).collect();
     out.set_item("steps", steps?)?;

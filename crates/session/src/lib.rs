@@ -37,7 +37,7 @@ pub use party::bell::Bell;
 pub use party::stats::{PhaseStats, Progress, RunStats, Stats};
 pub use plan::dry_run::PredictedPhase;
 pub use plan::lines::{Line, LineCosts};
-pub use plan::{Plan, Predicted, Price, Pricing, Setting, StepPlan};
+pub use plan::{OrderPlan, Plan, Predicted, Price, Pricing, Setting, StepPlan};
 pub use quorate_gadgets::Descriptor;
 pub use quorate_planner::Chosen;
 pub use quorate_protocols::Protocol;

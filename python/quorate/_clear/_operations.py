@@ -149,10 +149,10 @@ def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
     return Span.exactly(after if old == new else before)
 
 
-def ordered(column: np.ndarray, key: np.ndarray, rows: int, descending: bool) -> np.ndarray:
+def ordered(column: np.ndarray, key: np.ndarray, descending: bool) -> np.ndarray:
     """Returns the rows of a column in the order of a key; equal keys keep their order."""
-    keys = key.reshape(rows).tolist()
-    order = sorted(range(rows), key=lambda row: -keys[row] if descending else keys[row])
+    keys = key.reshape(-1).tolist()
+    order = sorted(range(len(keys)), key=lambda row: -keys[row] if descending else keys[row])
     return column[np.array(order, int)]
 
 

@@ -109,7 +109,7 @@ class Shadow:
             span = _operations.encoded(given, step.dtype)
         elif shuffle is not None and shuffle.op == "order":
             key = self._known[shuffle.inputs[-1]]
-            span = _operations.Span.exactly(_operations.ordered(operands[0][0], key, *shuffle.numbers))
+            span = _operations.Span.exactly(_operations.ordered(operands[0][0], key, bool(shuffle.numbers[1])))
         elif shuffle is not None:
             span = _operations.shuffled(operands[0][0], result, shuffle.numbers[0])
         elif step.op == "input":

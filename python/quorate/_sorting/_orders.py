@@ -5,6 +5,7 @@ comparators elsewhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quorate import _source
@@ -23,23 +24,30 @@ _FEWEST_ROWS = 5
 _MOST_BITS = 126
 
 
-def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending: bool = False) -> list[SecretArray]:
+def sort(
+    keys: SecretArray,
+    others: Sequence[SecretArray] = (),
+    *,
+    stable: bool = False,
+    places: bool = False,
+    descending: bool = False,
+) -> list[SecretArray]:
     """Returns the keys sorted along axis 0, and the other arrays in the same order.
 
-    With `stable`, equal keys keep their order, and the second array of the result is their former positions, as
-    int(64).
+    With `stable`, equal keys keep their order. With `places` they do, too, and the second array of the result is their
+    former positions, as int(64).
     """
     lanes = math.prod(keys.shape[1:])
     if not (_has_orders(keys) and 1 <= lanes <= _MOST_LANES and len(keys) >= _FEWEST_ROWS):
-        return _merge_exchange.sort(keys, others, stable, descending)
-    mpc = keys._session
-    columns = [keys, *([_merge_exchange.places(keys)] if stable else []), *others]
+        rows = _merge_exchange.sort(keys, list(others), stable or places, descending)
+        return rows if places or not stable else [rows[0], *rows[2:]]
+    columns = [keys, *([_merge_exchange.places(keys)] if places else []), *others]
     if lanes == 1:
         return _in_order(keys, columns, descending)
     flat = [x.reshape(len(x), lanes, *x.shape[keys.ndim :]) for x in columns]
-    sorted_lanes = [_in_order(flat[0][:, lane], [x[:, lane] for x in flat], descending) for lane in range(lanes)]
-    both = zip(columns, zip(*sorted_lanes, strict=True), strict=True)
-    return [mpc.stack(list(found), axis=1).reshape(x.shape) for x, found in both]
+    in_lanes = [_in_order(flat[0][:, lane], [x[:, lane] for x in flat], descending) for lane in range(lanes)]
+    both = zip(columns, zip(*in_lanes, strict=True), strict=True)
+    return [keys._session.stack(list(found), axis=1).reshape(x.shape) for x, found in both]
 
 
 def _has_orders(keys: SecretArray) -> bool:

@@ -15,7 +15,7 @@ use crate::memory::free;
 use crate::memory::limit::Limit;
 use crate::plan::dry_run::{Asked, dry_run};
 use crate::plan::lines::by_line;
-use crate::plan::{Plan, Predicted, StepPlan};
+use crate::plan::{OrderPlan, Plan, Predicted, StepPlan};
 use crate::run::operations::truncation::Truncations;
 
 impl<B: Family> Worker<B> {
@@ -48,7 +48,8 @@ impl<B: Family> Worker<B> {
             Rivals::Named,
         )?;
         let truncations = Truncations::of(&self.state.backend, graph, &work.nodes);
-        let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
+        let (executed, orders) = (work.nodes.clone(), OrderPlan::all(graph, &work.nodes));
+        let mut plan = Plan { executed, orders, truncations, chosen: decided.chosen, ..Plan::default() };
         let allowed = self.allowed();
         let assumed = assumed.iter().copied().filter(|&id| graph.get(id).is_ok());
         let held: BTreeSet<NodeId> = self.state.store.held().chain(assumed).collect();

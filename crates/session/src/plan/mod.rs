@@ -11,7 +11,7 @@ mod figures_tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::{Ctx, Phase, Rates, Result};
-use quorate_graph::{Graph, Hash, Network, NodeId};
+use quorate_graph::{Graph, Hash, Network, Node, NodeId, Op};
 use quorate_planner::{Chosen, Work};
 use quorate_ring::meter::Effort;
 
@@ -275,8 +275,34 @@ pub struct Plan {
     pub truncations: Truncations,
     /// The nodes that would be run.
     pub executed: Vec<NodeId>,
+    /// The orders among them.
+    pub orders: Vec<OrderPlan>,
     /// The chosen sharing of each step that could run in several.
     pub chosen: BTreeMap<NodeId, Chosen>,
+}
+
+/// Rows that a run puts in the order of secret keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderPlan {
+    /// The file of the line that asks for it.
+    pub file: String,
+    /// The number of that line.
+    pub line: u32,
+    /// The number of rows.
+    pub rows: usize,
+}
+
+impl OrderPlan {
+    /// Returns the orders among some nodes.
+    pub(crate) fn all(graph: &Graph, nodes: &[NodeId]) -> Vec<OrderPlan> {
+        let order = |&id: &NodeId| match graph.node(id) {
+            Node { op: Op::Order { rows, .. }, source, .. } => {
+                Some(OrderPlan { file: source.file.to_string(), line: source.line, rows: *rows })
+            }
+            _ => None,
+        };
+        nodes.iter().filter_map(order).collect()
+    }
 }
 
 impl StepPlan {
