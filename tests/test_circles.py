@@ -45,7 +45,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "gadgets": {
         "compare convert decompose equality extremum floor_div int_div int_div/digits int_div/magnitudes lib "
-        "real/cubic real/float real/local real/onehot scale select trunc_prob truncate widen": (
+        "order real/cubic real/float real/local real/onehot scale select trunc_prob truncate widen": (
             "the gadgets, which call one another as methods of the trait `Gadgets` in `lib.rs`"
         ),
         "functions real real/bounded real/fine_quotient real/logarithm real/long_quotient real/power real/quotient "

@@ -218,7 +218,8 @@ def test_results_are_those_without_a_limit(name: str, parties: int) -> None:
         assert planned <= limit
         np.testing.assert_array_equal(result, expected)
     assert ran or name == "shuffle", f"{name} did not run in pieces, within less than {whole} bytes"
-    if name not in ("bits", "count", "chain", "take"):  # their values are made within others' pieces, in other lanes
+    # Values of some are made within others' pieces, in other lanes. Sorts are networks where memory is scarce.
+    if name not in ("bits", "count", "chain", "take", "sort"):
         assert {plan.online.rounds for _, _, _, plan in results if plan.refusal is None} <= {free.online.rounds}
 
 

@@ -31,7 +31,7 @@ def test_few_take_fewer_comparisons_than_all() -> None:
     whole = sum(len(low) for low, _ in _all_sorted(1000))
     assert [selection(1000, k).comparisons for k in (1, 10, 100)] == [999, 5773, 14694]
     assert all(selection(1000, k).comparisons <= whole for k in (2, 499, 500, 501, 999, 1000))
-    with qr.local("rss") as mpc:
+    with qr.local("spdz2k") as mpc:
         x = mpc.input(np.arange(1000), owner=0)
         some, all_of_them = mpc.explain(x.topk(10)[0]), mpc.explain(x.sort())
         assert 3 * max(some.online.bytes_sent) < max(all_of_them.online.bytes_sent)

@@ -23,7 +23,7 @@ def plans() -> list[qr.Plan]:
 
 
 def test_steps_of_one_line_are_one_row() -> None:
-    with qr.local("rss") as mpc:
+    with qr.local("spdz2k") as mpc:
         x = mpc.input(np.arange(8), owner=0)
         plan = mpc.explain((x * x).sort())
     rows = plan._step_rows()

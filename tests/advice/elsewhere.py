@@ -435,6 +435,8 @@ NO_ADVICE: dict[str, str] = {
     "the ring is too small for the results of this function": "programs refuse this before, by a message of their own",
     "a session makes fewer than 2^32 triples": "more than a test can make",
     "this session accepted {} packets": "more than a test can send",
+    "Nothing was revealed; ask again": "less than one of 500,000 orders",
+    "an order took more comparisons than it makes room for; ask again": "less than one of 500,000 orders",
     "correlations or checks side by side: make them ahead": "a defect of a protocol",
     "the system does not give {} threads": "of a machine without threads",
     "take the logarithm of": "a part of the message that says what may be 0",

@@ -164,7 +164,7 @@ impl Look<'_> {
         let known = given.iter().map(|node| node.elements()).sum::<usize>();
         let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
         let has_room = self.most_held(&steps, known) as u64 * NUMBER_BYTES <= most_bytes;
-        if work <= MOST_WORK && has_room && !given.iter().any(|node| self.is_shuffled(node)) {
+        if work <= MOST_WORK && has_room && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
             return;
         }
         // Means lose digits most rarely.
@@ -209,18 +209,17 @@ impl Look<'_> {
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
     }
 
-    /// Returns the given steps and those that they depend on, in order, up to shuffles, whose order the parties choose.
+    /// Returns the given steps and those that they depend on, in order, up to arrays of shuffles,
+    /// whose order the parties choose, and of orders that ran before.
     fn behind<'a>(&self, some: impl Iterator<Item = &'a NodeId>) -> Vec<NodeId> {
         let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
-        let given = |id: NodeId| !running.contains(&id) || self.is_shuffled(self.graph.node(id));
+        let given = |id: NodeId| {
+            let node = self.graph.node(id);
+            let of_the_run = || running.contains(&node.inputs[0]) && !self.graph.node(node.inputs[0]).op.is_random();
+            !running.contains(&id) || matches!(node.op, Op::Part { .. }) && !of_the_run()
+        };
         self.graph.needed(&doubts, &given)
-    }
-
-    /// Returns whether a node is an array of a shuffle.
-    fn is_shuffled(&self, node: &Node) -> bool {
-        let shuffle = |id: NodeId| matches!(self.graph.get(id), Ok(Node { op: Op::Shuffle { .. }, .. }));
-        matches!(node.op, Op::Part { .. }) && shuffle(node.inputs[0])
     }
 
     /// Returns the warning for doubtful steps that are not checked.

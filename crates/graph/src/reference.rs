@@ -140,11 +140,8 @@ fn computed(
     // Building has checked the number of operands.
     let of = |place: usize| values.get(place).copied().unwrap_or_default();
     let (a, b, c) = (of(0), of(1), of(2));
-    debug_assert!(
-        values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len(),
-        "{}",
-        op.name()
-    );
+    let pairs_up = values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len();
+    debug_assert!(pairs_up, "{}", op.name());
     match op {
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),

@@ -20,6 +20,8 @@ __all__ = ["sort"]
 _MOST_LANES = 16
 #: Fewer rows are sorted by a network, which compares fewer pairs of them.
 _FEWEST_ROWS = 5
+#: Bytes for each row under which `max_memory` leaves room for an order, which does not run in pieces.
+_BYTES_PER_ROW = 1024
 #: The bits of the widest ring, for keys with places and a spare bit.
 _MOST_BITS = 126
 
@@ -51,9 +53,13 @@ def sort(
 
 
 def _has_orders(keys: SecretArray) -> bool:
-    """Returns whether the family opens comparisons of shuffled rows, and its rings hold keys with their places."""
+    """Returns whether the session opens comparisons of shuffled rows: it depends on the family, on the widest ring, and
+    on `max_memory`, under which networks run in pieces.
+    """
+    limit = keys._session._options.max_memory
+    has_room = limit is None or len(keys) * _BYTES_PER_ROW <= limit
     wide = keys.dtype.bits + len(keys).bit_length() + 1
-    return keys._session._native.orders() and wide <= _MOST_BITS
+    return keys._session._native.orders() and has_room and wide <= _MOST_BITS
 
 
 def _in_order(key: SecretArray, columns: list[SecretArray], descending: bool) -> list[SecretArray]:

@@ -216,7 +216,8 @@ impl Known {
         let mut starts = vec![0; first + 2];
         self.below.iter().for_each(|&below| starts[below as usize + 1] += 1);
         for i in 0..=first {
-            starts[i + 1] += starts[i] + usize::from(i < first); // a row of the sample follows each segment but the last
+            // A row of the sample follows each segment but the last.
+            starts[i + 1] += starts[i] + usize::from(i < first);
         }
         let mut next = starts.clone();
         for (i, &below) in self.below.iter().enumerate() {

@@ -523,8 +523,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_shuffle(arrays))
     }
 
-    /// Builds the rows (of the first axis) of all arrays in the order of the key, which has one number for each row.
-    /// Equal keys keep their order. [`Builder::part`] takes each array out.
+    /// Builds the rows of all arrays in the order of the key, a number for each row; equal keys keep their order.
     pub fn order(&mut self, arrays: &[NodeId], key: NodeId, descending: bool) -> Built {
         self.attempt(|b| b.build_order(arrays, key, descending))
     }

@@ -148,7 +148,7 @@ pub(crate) fn bytes_with_windows(
         Memory::Matrices => 3 * result + operand / shares + of_products(),
         // All columns before and after a pass, and what remains of either to be reshared.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
-        // Keys and their places before and after a pass; a level's operands, differences and masks, of up to 1.65 per row.
+        // Keys with places before and after a pass; a level's operands, differences and masks, up to 1.65 a row.
         Memory::Order => 3 * (all.iter().sum::<u64>() + longest * shares * 16) + 8 * longest * shares * 16,
         // Products in a ring of up to twice the bits; bits that decide where to saturate.
         Memory::WideProducts => 8 * longest * shares * 16,
