@@ -23,9 +23,9 @@ def plans() -> list[qr.Plan]:
 
 
 def test_steps_of_one_line_are_one_row() -> None:
-    with qr.local("spdz2k") as mpc:
+    with qr.local("rss") as mpc:
         x = mpc.input(np.arange(8), owner=0)
-        plan = mpc.explain((x * x).sort())
+        plan = mpc.explain((x * x).topk(4)[0])
     rows = plan._step_rows()
     here = [step.line for step in plan.steps]
     assert len(rows) == len(set(here)) == 2

@@ -6,9 +6,9 @@
 //!
 //! Each key gets its row's place below it, so all keys differ and the order is stable. The rows are shuffled, and
 //! comparisons of shuffled keys are opened. Distinct keys in a uniformly random order that nobody knows have one law of
-//! their ranks, whatever they are, so opened results tell nothing. The place must be the secret one, before the shuffle
-//! for that: if ties were broken by the place after the shuffle, results would tell which keys are equal. Each order has
-//! a shuffle of its own, and each shuffle serves one order.
+//! their ranks, whatever they are, so opened results tell nothing. For that the place must be the secret one, before
+//! the shuffle: if ties were broken by the place after the shuffle, results would tell which keys are equal. Each order
+//! has a shuffle of its own, and each shuffle serves one order.
 //!
 //! Keys outside their stated range compare as on a circle, which shows in the results. So ranges must hold: they are
 //! those that the graph has proven from inputs whose owners follow the protocol.
