@@ -203,7 +203,7 @@ class OrderPlan:
     rows: int
 
     def __str__(self) -> str:
-        return f"{self.line} puts {self.rows:,} rows in an order that nobody learns"
+        return f"{self.line} puts {self.rows:,} rows in an order that no party learns"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,8 +227,8 @@ class Plan:
         truncations: how fixed-point results are rounded, and the risk of an error.
         sharings: the number of operations in each sharing, among those for which the planner had a choice.
         public: what every party learns beside the results.
-        orders: arrays whose rows are put in the order of secret keys. Comparisons of shuffled rows are opened for that;
-            they tell nothing about the values.
+        orders: arrays whose rows are put in the order of secret keys. Comparisons of shuffled rows are opened for that,
+            which are independent of the values.
     """
 
     reveals: tuple[RevealPlan, ...]

@@ -100,6 +100,8 @@ pub enum Fault {
     ShuffleShapes { first: Shape, shape: Shape },
     #[error("shuffle of an array of shape {shape}: one that is shuffled has fewer than 2^31 elements")]
     ShuffleLength { shape: Shape },
+    #[error("order: keys of {dtype} have no order by opened comparisons here: parties may cheat, or rings are too narrow")]
+    NoOrder { dtype: Dtype },
     #[error(
         "the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each",
         wanted.len(),
@@ -485,6 +487,7 @@ impl Fault {
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
             | Fault::ShuffleLength { .. }
+            | Fault::NoOrder { .. }
             | Fault::CircuitInputs { .. }
             | Fault::CircuitWidth { .. }
             | Fault::IndexOutOfRange { .. }

@@ -5,8 +5,8 @@
 //!
 //! - selections, reshaping, transposing, joining, repeating, another sharing;
 //! - every element of a shuffle;
-//! - all elements of a sorting network together, or more than half of the elements of an order, since they are those
-//!   that went in (one of them by itself, such as a median, is computed);
+//! - all elements of a sorting network together, or more than half of the keys of an order, since they are those that
+//!   went in (one of them by itself, such as a median, is computed); every element that moves with a key in an order;
 //! - negation, sums with public numbers, and shifts to the left;
 //! - products with public numbers other than 0, and with public matrices where these take one element each;
 //! - divisions of reals by public numbers, and of integers by 1;
@@ -57,7 +57,7 @@ enum How {
     Broadcast(Vec<usize>, Vec<usize>, Source),
     /// Elements in a secret random order: each may be any of the source.
     Shuffle(Source),
-    /// Elements in the order of secret keys.
+    /// Keys in their order.
     Order(Source),
     /// Each element as this many bits.
     Bits(usize, Source),

@@ -237,16 +237,37 @@ const CASES: &[Case] = &[
         "an array in the order of another",
         |g, [x, y, _]| {
             let ordered = at(g).order(&[x], y, false).unwrap();
-            at(g).part(ordered, 0).unwrap()
+            at(g).in_order(ordered, 0, x, false).unwrap()
         },
         &[0, 1],
+        &[0],
+    ),
+    (
+        "a row that moves with its key",
+        |g, [x, y, _]| {
+            let ordered = at(g).order(&[x], y, false).unwrap();
+            let all = at(g).in_order(ordered, 0, x, false).unwrap();
+            at(g).gather(all, vec![1], &[1]).unwrap()
+        },
+        &[0, 1],
+        &[0],
+    ),
+    (
+        "a row in the order of a public key",
+        |g, [x, ..]| {
+            let key = at(g).constant_ints(&[4], &[3, 1, 2, 0], Dtype::INT64).unwrap();
+            let ordered = at(g).order(&[x], key, false).unwrap();
+            let all = at(g).in_order(ordered, 0, x, false).unwrap();
+            at(g).gather(all, vec![1], &[1]).unwrap()
+        },
+        &[0],
         &[0],
     ),
     (
         "three of four in order",
         |g, [x, ..]| {
             let ordered = at(g).order(&[x], x, false).unwrap();
-            let all = at(g).part(ordered, 0).unwrap();
+            let all = at(g).in_order(ordered, 0, x, false).unwrap();
             at(g).gather(all, vec![1, 2, 3], &[3]).unwrap()
         },
         &[0],
@@ -256,7 +277,7 @@ const CASES: &[Case] = &[
         "the median of an order",
         |g, [x, ..]| {
             let ordered = at(g).order(&[x], x, true).unwrap();
-            let all = at(g).part(ordered, 0).unwrap();
+            let all = at(g).in_order(ordered, 0, x, true).unwrap();
             at(g).gather(all, vec![1, 2], &[2]).unwrap()
         },
         &[0],

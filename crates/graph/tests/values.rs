@@ -1,7 +1,9 @@
 //! Tests of the result of every operation, against values worked out by hand.
 
 use crate::common::{FIX, INT8, Program};
-use quorate_graph::{BinaryOp as B, Division, Dtype, EvalError, Fault, Give, Op, Operand, UnaryOp, eval_clear};
+use quorate_graph::{
+    BinaryOp as B, Division, Dtype, EvalError, Fault, Give, Graph, Op, Operand, Rules, Source, UnaryOp, eval_clear,
+};
 
 #[test]
 fn the_example_of_the_readme() {
@@ -380,10 +382,31 @@ fn rows_come_in_the_order_of_a_key_and_equal_keys_keep_theirs() {
     let wanted = [(false, [-1, 0, 2, 2], [3, 4, 7, 8, 1, 2, 5, 6]), (true, [2, 2, 0, -1], [1, 2, 5, 6, 7, 8, 3, 4])];
     for (descending, keys, moved) in wanted {
         let ordered = p.at().order(&[rows, key], key, descending).unwrap();
-        let [first, second] = [0, 1].map(|i| p.at().part(ordered, i).unwrap());
+        let [first, second] = [(0, rows), (1, key)].map(|(i, x)| p.at().in_order(ordered, i, x, descending).unwrap());
         assert_eq!(p.values(first, Dtype::INT64, &[4, 2]), moved);
         assert_eq!(p.values(second, Dtype::INT64, &[4]), keys);
         assert!(p.at().part(ordered, 2).is_err(), "the key is no part");
     }
     assert!(p.at().order(&[key], rows, false).is_err(), "a key has one number for each row");
+    let public = p.at().constant_ints(&[4], &[2, -1, 2, 0], Dtype::INT64).unwrap();
+    for (descending, _, moved) in wanted {
+        let ordered = p.at().order(&[rows], public, descending).unwrap();
+        let rows = p.at().in_order(ordered, 0, rows, descending).unwrap();
+        assert_eq!(p.values(rows, Dtype::INT64, &[4, 2]), moved);
+        let keys = p.at().in_order(ordered, 0, public, descending).unwrap();
+        assert!(p.graph.node(keys).is_public());
+    }
+}
+
+#[test]
+fn keys_that_a_family_does_not_order_are_refused() {
+    let mut graph = Graph::with(Rules { proves_bounds: true, ..Rules::default() });
+    let key = graph.at(Source::new("t.py", 7)).input(0, 3, &[4], Dtype::INT64, None).unwrap();
+    assert!(!graph.can_order(key));
+    let refused = graph.at(Source::new("t.py", 7)).order(&[key], key, false).unwrap_err();
+    assert_eq!(*refused.fault, Fault::NoOrder { dtype: Dtype::INT64 });
+    let mut p = Program::default();
+    let wide = Dtype::Int { bits: 120 };
+    let [fits, too_wide] = [32, 64].map(|rows| p.at().input(0, 3, &[rows], wide, None).unwrap());
+    assert!(p.graph.can_order(fits) && !p.graph.can_order(too_wide));
 }

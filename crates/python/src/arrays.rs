@@ -552,17 +552,19 @@ impl Session {
         (0..arrays.len()).map(part).collect()
     }
 
-    /// Returns whether rows are put in order by opened comparisons: not where parties may cheat.
-    fn orders(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with_graph(py, |graph| !graph.rules().proves_bounds)
+    /// Returns whether rows are put in the order of these keys by opened comparisons of shuffled rows.
+    fn can_order(&self, py: Python<'_>, key: u32) -> PyResult<bool> {
+        self.with_graph(py, |graph| graph.can_order(NodeId(key)))
     }
 
     /// Puts the rows of several arrays into the order of a key.
     fn order(&self, py: Python<'_>, arrays: Vec<u32>, key: u32, descending: bool, line: Line) -> PyResult<Vec<Built>> {
-        let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
-        let ordered = self.add(py, line.clone(), |mut b| b.order(&arrays, NodeId(key), descending))?;
-        let part = |i| self.add(py, line.clone(), |mut b| b.part(ordered.node(), i));
-        (0..arrays.len()).map(part).collect()
+        let (arrays, key): (Vec<NodeId>, _) = (arrays.into_iter().map(NodeId).collect(), NodeId(key));
+        let order = self.add(py, line.clone(), |mut b| b.order(&arrays, key, descending))?;
+        let in_order = |(i, &array): (usize, &NodeId)| {
+            self.add(py, line.clone(), |mut b| b.in_order(order.node(), i, array, descending))
+        };
+        arrays.iter().enumerate().map(in_order).collect()
     }
 
     fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<Built> {

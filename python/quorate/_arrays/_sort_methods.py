@@ -30,9 +30,10 @@ class SortMethods:
         `axis=None` flattens. numpy's `kind` does not change the result, and is ignored.
 
         With "rss", "aby" and semi-honest "pika", rows are shuffled in secret, and comparisons of shuffled rows are
-        opened: they tell nothing, since nobody knows which row is which. This is about 1.4 log2(n) comparisons deep.
-        Where parties may cheat, and for more than 16 lanes along the axis, which elements are compared depends on the
-        length alone (Batcher's merge exchange), and it is about log2(n)^2 / 2 comparisons deep.
+        opened: they are independent of the data, since no party has the permutation. This is about 1.4 log2(n)
+        comparisons deep. Where parties may cheat, under `max_memory`, and for more than 16 lanes along the axis, which
+        elements are compared depends on the length alone (Batcher's merge exchange), and it is about log2(n)^2 / 2
+        comparisons deep.
 
         Rounds: rss 151, aby 120, spdz2k 440, pika 121 for 1000 elements.
 
@@ -62,7 +63,7 @@ class SortMethods:
             [1 3 0 2] [0 2 3 1]
         """
         keys, restore = lined_up("argsort", self._in_order(), axis)
-        return restore(_orders.sort(keys, places=True, descending=descending)[1])
+        return restore(_orders.positions(keys, descending))
 
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
         """Returns the k largest (or smallest) elements of an axis in order, and their positions, as int(64).

@@ -5,10 +5,10 @@
 //! **Model**: semi-honest, that of the sharing's shuffle and comparison.
 //!
 //! Each key gets its row's place below it, so all keys differ and the order is stable. The rows are shuffled, and
-//! comparisons of shuffled keys are opened. Distinct keys in a uniformly random order that nobody knows have one law of
-//! their ranks, whatever they are, so opened results tell nothing. For that the place must be the secret one, before
-//! the shuffle: if ties were broken by the place after the shuffle, results would tell which keys are equal. Each order
-//! has a shuffle of its own, and each shuffle serves one order.
+//! comparisons of shuffled keys are opened. No coalition has the permutation, and ranks of distinct keys in a uniformly
+//! random order have one law, whatever the keys are: opened results are independent of the data. For that the place
+//! must be the secret one, before the shuffle: if ties were broken by the place after the shuffle, results would tell
+//! which keys are equal. Each order has a shuffle of its own, and each shuffle serves one order.
 //!
 //! Keys outside their stated range compare as on a circle, which shows in the results. So ranges must hold: they are
 //! those that the graph has proven from inputs whose owners follow the protocol.
@@ -63,12 +63,12 @@ pub async fn order<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys, columns
     let all: Vec<&S::A> = std::iter::once(&placed).chain(columns.iter().copied()).collect();
     let mut shuffled = s.shuffle(ctx, &all, rows).await?;
     drop(placed);
-    let keys = shuffled.remove(0);
+    let shuffled_keys = shuffled.remove(0);
     let mut known = (!ctx.is_dry()).then(|| Known::of(rows));
     for level in levels(rows) {
-        known = compare(s, ctx, &keys, known, level).await?;
+        known = compare(s, ctx, &shuffled_keys, known, level).await?;
     }
-    drop(keys);
+    drop(shuffled_keys);
     let order = known.map_or(Ok(vec![]), Known::into_order).map_err(failed)?;
     Ok(shuffled.iter().map(|column| in_order(s, column, &order, rows)).collect())
 }

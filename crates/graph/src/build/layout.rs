@@ -200,19 +200,8 @@ impl Builder<'_> {
         self.graph.push(Op::Shuffle { rows }, arrays.to_vec(), vec![total], widest, &self.at)
     }
 
-    pub(super) fn build_order(&mut self, arrays: &[NodeId], key: NodeId, descending: bool) -> Result<NodeId, Fault> {
-        let all = [arrays, &[key]].concat();
-        let (rows, total, widest) = self.together(&all)?;
-        let key = self.graph.get(key)?;
-        if key.elements() != rows {
-            return Err(Fault::ShuffleShapes { first: [rows].as_slice().into(), shape: key.shape.as_slice().into() });
-        }
-        let total = total - key.elements();
-        self.graph.push(Op::Order { rows, descending }, all, vec![total], widest, &self.at)
-    }
-
     /// Returns the number of rows of arrays whose rows move together, their elements in all, and the widest dtype.
-    fn together(&self, arrays: &[NodeId]) -> Result<(usize, usize, Dtype), Fault> {
+    pub(super) fn together(&self, arrays: &[NodeId]) -> Result<(usize, usize, Dtype), Fault> {
         let nodes = arrays.iter().map(|&id| self.graph.get(id)).collect::<Result<Vec<_>, _>>()?;
         let Some(first) = nodes.first() else { return Err(Fault::NothingToJoin { op: "shuffle" }) };
         let rows = first.shape.first().copied();

@@ -13,6 +13,7 @@ mod layout;
 mod linear;
 mod lookup;
 mod multiples;
+mod order;
 mod quotient;
 mod real;
 mod stated;
@@ -521,11 +522,6 @@ impl<'g> Builder<'g> {
     /// array out.
     pub fn shuffle(&mut self, arrays: &[NodeId]) -> Built {
         self.attempt(|b| b.build_shuffle(arrays))
-    }
-
-    /// Builds the rows of all arrays in the order of the key, a number for each row; equal keys keep their order.
-    pub fn order(&mut self, arrays: &[NodeId], key: NodeId, descending: bool) -> Built {
-        self.attempt(|b| b.build_order(arrays, key, descending))
     }
 
     /// Builds the array `index` of a shuffle or an order.

@@ -45,7 +45,9 @@ impl Raw {
             Op::Part { index, .. } => {
                 let all = graph.node(inputs[0]);
                 let from = Source::of(graph, all.inputs[*index]);
-                if matches!(all.op, Op::Order { .. }) { How::Order(from) } else { How::Shuffle(from) }
+                // One of many keys in order is computed. A row that moves with its key is that of a person.
+                let is_key = matches!(all.op, Op::Order { .. }) && all.inputs.last() == Some(&all.inputs[*index]);
+                if is_key { How::Order(from) } else { How::Shuffle(from) }
             }
             Op::Bits => How::Bits(graph.node(inputs[0]).dtype.bits() as usize, source(0)),
             Op::Compose => How::Compose(node.dtype.bits() as usize, source(0)),

@@ -148,8 +148,8 @@ pub(crate) fn bytes_with_windows(
         Memory::Matrices => 3 * result + operand / shares + of_products(),
         // All columns before and after a pass, and what remains of either to be reshared.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
-        // Keys with places before and after a pass; a level's operands, differences and masks, up to 1.65 a row.
-        Memory::Order => 3 * (all.iter().sum::<u64>() + longest * shares * 16) + 8 * longest * shares * 16,
+        // Columns, and keys with places, before and after a pass; a level's operands, differences and masks.
+        Memory::Order => 3 * all.iter().sum::<u64>() + 11 * ordered_rows(&node.op) * shares * 16,
         // Products in a ring of up to twice the bits; bits that decide where to saturate.
         Memory::WideProducts => 8 * longest * shares * 16,
         Memory::TwoWideProducts => 2 * 8 * longest * shares * 16,
@@ -195,6 +195,11 @@ fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
     let (bits, ring) = (graph.difference_bits(a, b), graph.node(a).dtype.bits());
     let each = if bits <= ring { bits } else { 3 * ring };
     longest * u64::from(each) / 64
+}
+
+/// Returns the number of keys of an order.
+fn ordered_rows(op: &Op) -> u64 {
+    if let Op::Order { rows, .. } = op { *rows as u64 } else { 0 }
 }
 
 /// Returns the bytes under way in the streams of a step whose longest vector has `longest` elements. Measured, with
