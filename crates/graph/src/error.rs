@@ -100,7 +100,7 @@ pub enum Fault {
     ShuffleShapes { first: Shape, shape: Shape },
     #[error("shuffle of an array of shape {shape}: one that is shuffled has fewer than 2^31 elements")]
     ShuffleLength { shape: Shape },
-    #[error("order: keys of {dtype} have no order by opened comparisons here: parties may cheat, or rings are too narrow")]
+    #[error("order: keys of {dtype} have no order by opened comparisons: parties may cheat, or rings are narrow")]
     NoOrder { dtype: Dtype },
     #[error(
         "the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each",

@@ -27,7 +27,7 @@ pub(crate) enum Reach {
 /// says.
 ///
 /// Every operation must state here what is proven of it. Otherwise its reach is [`Reach::Unknown`]. Orders open
-/// comparisons of keys, which are independent of the data only if keys lie in their ranges: a wrong law is a leak there.
+/// comparisons of keys, which are independent of the data only if keys lie in their ranges: wrong laws leak there.
 pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     match derived(op, inputs, dtype, truncation) {
         Reach::Fits(found) => Reach::Fits(smallest_magnitudes::away_from_zero(op, inputs, dtype.frac(), found)),
