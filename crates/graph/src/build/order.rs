@@ -19,8 +19,8 @@ impl Graph {
 }
 
 impl Builder<'_> {
-    /// Builds the order of all arrays by the key, which has one number for each row (of the first axis); returns the key
-    /// itself if it is public. [`Builder::in_order`] takes arrays out.
+    /// Builds the order of all arrays by the key, which has one number for each row (of the first axis). The result is
+    /// the key itself if that is public. [`Builder::in_order`] takes arrays out.
     ///
     /// # Errors
     /// Arrays of other numbers of rows; a key for which [`Graph::can_order`] does not hold.
