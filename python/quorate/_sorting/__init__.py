@@ -1,1 +1,1 @@
-"""Comparators that sort, merge or select rows of secret arrays."""
+"""Orders and comparators that sort, merge or select rows of secret arrays."""
