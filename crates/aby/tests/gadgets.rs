@@ -180,3 +180,8 @@ fn lookups_of_every_number() {
 fn rows_in_the_order_of_their_keys() {
     orders::all::<Aby>(2);
 }
+
+#[test]
+fn what_orders_compare_has_one_law() {
+    orders::compared_rows_have_one_law::<Aby>(2, 1000);
+}

@@ -77,3 +77,8 @@ fn lookups_of_every_number() {
 fn rows_in_the_order_of_their_keys() {
     [3, 5].into_iter().for_each(orders::all::<Rss>);
 }
+
+#[test]
+fn what_orders_compare_has_one_law() {
+    orders::compared_rows_have_one_law::<Rss>(3, 1000);
+}

@@ -59,10 +59,7 @@ pub async fn order<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys, columns
     if rows < 2 {
         return Ok(columns.iter().map(|&column| column.clone()).collect());
     }
-    let placed = with_places(s, ctx, key, keys).await?;
-    let all: Vec<&S::A> = std::iter::once(&placed).chain(columns.iter().copied()).collect();
-    let mut shuffled = s.shuffle(ctx, &all, rows).await?;
-    drop(placed);
+    let mut shuffled = shuffled(s, ctx, key, keys, columns).await?;
     let shuffled_keys = shuffled.remove(0);
     let mut known = (!ctx.is_dry()).then(|| Known::of(rows));
     for level in levels(rows) {
@@ -71,6 +68,17 @@ pub async fn order<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys, columns
     drop(shuffled_keys);
     let order = known.map_or(Ok(vec![]), Known::into_order).map_err(failed)?;
     Ok(shuffled.iter().map(|column| in_order(s, column, &order, rows)).collect())
+}
+
+/// Returns keys that all differ, and all columns, in a secret order drawn for them: what an order opens comparisons of.
+/// The keys are numbers from 0, with the place of their row in the lowest [`place_bits`] bits.
+///
+/// # Errors
+/// Any error that ends a run.
+pub async fn shuffled<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys, columns: &[&S::A]) -> Result<Vec<S::A>> {
+    let placed = with_places(s, ctx, key, keys).await?;
+    let all: Vec<&S::A> = std::iter::once(&placed).chain(columns.iter().copied()).collect();
+    s.shuffle(ctx, &all, s.shape(key).1).await
 }
 
 /// Returns the keys as numbers from 0, and the place of each in its lowest bits, with a spare bit for comparisons.

@@ -5,7 +5,7 @@ use quorate_ring::{Ring, Vector};
 
 use super::wide::share_wide;
 use super::{Tested, agreed, noise, shown};
-use crate::order::Keys;
+use crate::order::{Keys, shuffled};
 
 /// Returns what an order gives for these keys, in a ring of k bits: the keys in order, and their former places.
 fn ordered<S: Tested>(n: usize, k: u32, keys: Keys, values: &[i128]) -> [Vec<i128>; 2] {
@@ -54,4 +54,36 @@ pub fn all<S: Tested>(n: usize) {
     stable_sorts::<S>(n, 16, keys(-(1 << 15), 16, true), &[7]);
     stable_sorts::<S>(n, 16, keys(100, 10, true), &[33]);
     stable_sorts::<S>(n, 90, keys(-(1 << 80), 81, false), &[20]);
+}
+
+/// Tests that what an order compares are the keys with the places that their rows had, and that these places come in
+/// every order equally often, whatever the keys, and independently in two orders of one run.
+pub fn compared_rows_have_one_law<S: Tested>(n: usize, repeats: usize) {
+    const KEYS: Keys = Keys { low: 0, bits: 2, descending: false };
+    for values in [[0, 0, 0], [1, 2, 3], [3, 1, 3]] {
+        let orders = agreed::<S, _>(n, async |s: &S, ctx: &Ctx| {
+            let key = share_wide(s, ctx, Ring::of(8), &values).await?;
+            let twice =
+                ctx.join_all(2 * repeats, async |ctx: Ctx, _| Ok(shuffled(s, &ctx, &key, KEYS, &[]).await?.remove(0)));
+            let keys = twice.await?;
+            Ok(shown(s, ctx, &s.concat(&keys.iter().collect::<Vec<_>>())).await?.to_u64s())
+        });
+        let mut counts = [[0usize; 6]; 6];
+        for pair in orders.chunks_exact(6) {
+            let [one, other] = [0, 3].map(|at| {
+                let places: Vec<u64> = pair[at..at + 3].iter().map(|key| key % 4).collect();
+                for (key, &place) in pair[at..at + 3].iter().zip(&places) {
+                    assert_eq!(i128::from(key >> 2), values[place as usize], "a key with its place");
+                }
+                let [a, b, c] = places[..] else { unreachable!("three rows") };
+                assert_eq!(1 << a | 1 << b | 1 << c, 7, "every row once: {places:?}");
+                (2 * a + u64::from(b > c)) as usize
+            });
+            counts[one][other] += 1;
+        }
+        let expected = repeats as f64 / 36.0;
+        let chi: f64 = counts.iter().flatten().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
+        // 35 degrees of freedom: exceeded by chance once in 10^10 times.
+        assert!(chi < 125.0, "keys {values:?}: chi-square {chi}, {counts:?}");
+    }
 }
