@@ -203,7 +203,7 @@ class OrderPlan:
     rows: int
 
     def __str__(self) -> str:
-        return f"{self.line} puts {self.rows:,} rows in an order that no party learns"
+        return f"{self.line} orders {self.rows:,} rows in secret"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,7 +281,9 @@ class Plan:
     def _remarks(self) -> tuple[str, ...]:
         """The lines below the table: what owners announce, orders, and warnings."""
         told = (reveal.remark for reveal in self.reveals if reveal.tells)
-        return *told, *dict.fromkeys(map(str, self.orders)), *self.warnings
+        times = collections.Counter(map(str, self.orders))
+        orders = (text if count == 1 else f"{text}, {count} times" for text, count in times.items())
+        return *told, *orders, *self.warnings
 
     @property
     def seconds(self) -> float:

@@ -86,6 +86,11 @@ impl Interval {
         bits(self.lo).max(bits(self.hi))
     }
 
+    /// Returns the number of bits of the largest difference from the lower end (at least 1).
+    pub fn span_bits(self) -> u32 {
+        (self.hi - self.lo).unsigned_abs().max(1).ilog2() + 1
+    }
+
     pub(crate) fn add(self, other: Interval) -> Interval {
         Interval { lo: self.lo.saturating_add(other.lo), hi: self.hi.saturating_add(other.hi) }
     }

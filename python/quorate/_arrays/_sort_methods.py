@@ -31,7 +31,7 @@ class SortMethods:
 
         With "rss", "aby" and semi-honest "pika", rows are shuffled in secret, and comparisons of shuffled rows are
         opened: they are independent of the data, since no party has the permutation. This is about 1.4 log2(n)
-        comparisons deep. Where parties may cheat, under `max_memory`, and for more than 16 lanes along the axis, which
+        comparisons deep. Where parties may cheat, and in some other cases (docs/arrays.md, costs of sorting), which
         elements are compared depends on the length alone (Batcher's merge exchange), and it is about log2(n)^2 / 2
         comparisons deep.
 
@@ -72,7 +72,8 @@ class SortMethods:
 
         Which of several equal elements are taken is arbitrary, but the same in every run. It takes about n (log2(k)^2 /
         4 + log2(k)) comparisons, and is log2(k)^2 / 2 + log2(n / k) log2(2k) comparisons deep. Sorting all takes n
-        log2(n)^2 / 4 comparisons, which is also the cost for k near n. Positions cost nothing if they are not used.
+        log2(n)^2 / 4 comparisons, which is also the cost for k near n. Where all parties follow the protocol, long
+        selections are sorts by opened comparisons. Positions cost nothing if they are not used.
 
         Raises:
             ShapeError: k is not from 0 to the size of the axis.

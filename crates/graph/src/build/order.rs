@@ -3,18 +3,31 @@
 use super::{Builder, Built};
 use crate::error::Fault;
 use crate::graph::Graph;
+use crate::interval::Interval;
 use crate::node::{NodeId, Op};
+use crate::rules::Truncation;
 use crate::shape;
 
+/// Where steps may be garbled, up to this many rows are sorted by a network: it takes two messages then.
+const FEW_TO_GARBLE: usize = 256;
+
 impl Graph {
+    /// Returns the range of sort keys. Opened comparisons are independent of the data only if it holds, so it is the
+    /// dtype's where truncation may fail, with however small a probability.
+    pub fn key_range(&self, key: NodeId) -> Interval {
+        let node = self.node(key);
+        if self.rules().truncation == Truncation::Probabilistic { node.dtype.range() } else { node.range() }
+    }
+
     /// Returns whether the family puts rows in the order of these keys: its parties follow the protocol, so that opened
-    /// comparisons are no reveal, and its widest ring holds keys with their places and a spare bit.
+    /// comparisons are no reveal; its widest ring holds keys with their places and a spare bit; and garbling is no
+    /// choice.
     pub fn can_order(&self, key: NodeId) -> bool {
-        let (node, rules) = (self.node(key), self.rules());
-        let range = node.range();
-        let key_bits = (range.hi() - range.lo()).unsigned_abs().max(1).ilog2() + 1;
-        let place_bits = node.elements().next_power_of_two().trailing_zeros();
-        !rules.proves_bounds && key_bits + place_bits < rules.rings.most_bits
+        let (rows, rules) = (self.node(key).elements(), self.rules());
+        let place_bits = rows.next_power_of_two().trailing_zeros();
+        let fits = self.key_range(key).span_bits() + place_bits < rules.rings.most_bits;
+        let may_be_garbled = rules.counts_steps && rows <= FEW_TO_GARBLE;
+        !rules.proves_bounds && fits && !may_be_garbled
     }
 }
 
@@ -55,7 +68,7 @@ impl Builder<'_> {
 
     /// Builds the rows of an array in the order of a public key.
     fn build_moved(&mut self, array: NodeId, key: NodeId, descending: bool) -> Result<NodeId, Fault> {
-        let keys = self.graph.node(key).constant().unwrap_or_default();
+        let keys = self.graph.node(key).constant().ok_or(Fault::NoOrder { dtype: self.graph.node(key).dtype })?;
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
         order.sort_by_key(|&row| if descending { -keys[row as usize] } else { keys[row as usize] });
         let to = self.graph.get(array)?.shape.clone();

@@ -23,7 +23,8 @@ impl Builder<'_> {
     }
 
     /// Builds the values of `a`, which the program states to lie between `low` and `high`, in units. Like the bound of
-    /// an input, this is a promise: if it is broken, results may be any numbers. It is part of the program's hash.
+    /// an input, this is a promise: if it is broken, results may be any numbers, and what an order of such keys opens
+    /// depends on them. It is part of the program's hash.
     pub fn stated(&mut self, a: NodeId, low: i128, high: i128) -> Built {
         self.attempt(|b| b.build_stated(a, Interval::new(low, high)))
     }

@@ -32,9 +32,8 @@ impl<S: Computes> Executor<'_, S> {
         else {
             return Err(KINDS);
         };
-        let range = self.work.graph.node(key_id).range();
-        let bits = (range.hi() - range.lo()).unsigned_abs().max(1).ilog2() + 1;
-        let keys = Keys { low: range.lo(), bits, descending };
+        let range = self.work.graph.key_range(key_id);
+        let keys = Keys { low: range.lo(), bits: range.span_bits(), descending };
         let key = match is_bits(key) {
             true => self.s.bit_to_ring(ctx, &self.bits(Some(key))?, Ring::of(2)).await?,
             false => self.arith(Some(key))?,
