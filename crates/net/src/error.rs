@@ -160,14 +160,13 @@ pub enum NetError {
         what: &'static str,
     },
 
-    /// Another program listens on this address already, or a session that does not share the port.
-    #[error(
-        "{address} is in use by another process; stop it or choose another port (sessions share a port where they are \
-         of one party and one deployment, of one user, and in one container)"
-    )]
+    /// Another process listens on this address already, and does not share the port.
+    #[error("{address} is in use by another process{why}")]
     PortInUse {
         /// The address.
         address: String,
+        /// Why the port is not shared, and what to do.
+        why: InUse,
     },
 
     /// Another session of this party has the same name.
@@ -302,6 +301,65 @@ pub enum Refusal {
     /// The peer refused the certificate of this party.
     #[error("it refused this party's certificate")]
     ByPeer,
+}
+
+/// The reason why a port in use is not shared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InUse {
+    /// No session of this user has the port.
+    #[error(
+        "; stop it or choose another port (sessions share a port where they are of one party and one deployment, of \
+         one user, and in one container)"
+    )]
+    Elsewhere,
+    /// Sessions of this user have the port, with other certificates or another party's number.
+    #[error(
+        ", whose sessions are of another party or have other certificates; choose another port for this party, or use \
+         the same certificates in both"
+    )]
+    OtherParties,
+    /// A process of this user has the port, and does not answer.
+    #[error(", which does not answer; continue or stop it if it is suspended (Ctrl-Z), and try again")]
+    Silent,
+    /// Processes cannot use the folder in which they find each other.
+    #[error(", and sessions cannot share the port: the folder {} {fault}", folder.display())]
+    NotShared {
+        /// The folder.
+        folder: PathBuf,
+        /// The fault, and what to do.
+        fault: FolderFault,
+    },
+}
+
+/// The fault of the folder in which the processes of one user find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderFault {
+    /// It is not there, and cannot be made.
+    #[error("cannot be made ({0}); set XDG_RUNTIME_DIR to a folder of your own, the same one for all sessions")]
+    NotMade(io::ErrorKind),
+    /// A file or a link has its name.
+    #[error("is a file or a link; remove it")]
+    NoFolder,
+    /// It belongs to another user.
+    #[error("belongs to another user; set XDG_RUNTIME_DIR to a folder of your own, the same one for all sessions")]
+    Foreign,
+    /// Other users can enter it.
+    #[error("is open to other users; run chmod 700 on it")]
+    Open,
+    /// Other users can replace it.
+    #[error(
+        "can be replaced by other users, who may write to the folder above it; set XDG_RUNTIME_DIR to a folder of your \
+         own, the same one for all sessions"
+    )]
+    Exposed,
+    /// Files in it cannot be made or locked.
+    #[error(
+        "takes no files or locks ({0}); make room in it, or set XDG_RUNTIME_DIR to a folder of your own, the same one \
+         for all sessions"
+    )]
+    NoFiles(io::ErrorKind),
 }
 
 /// The fault of a key or certificate file.

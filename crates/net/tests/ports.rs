@@ -8,7 +8,7 @@ use crate::common::child::{END, Process};
 use crate::common::proxy::Proxy;
 use crate::common::{Keys, config, failure, free_addresses, receive};
 use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
-use quorate_net::{Attempt, Net, NetError};
+use quorate_net::{Attempt, InUse, Net, NetError};
 
 /// Keys and addresses of some parties. Nothing listens at the addresses.
 struct Parties {
@@ -157,7 +157,7 @@ fn a_port_of_another_deployment_is_not_shared() {
     others.addresses = ours.addresses.clone();
     let _open = ours.open("one", |_| Duration::ZERO);
     let told = error(TcpNet::connect(&others.config(0, "two")));
-    assert!(matches!(&told, NetError::PortInUse { .. }), "{told}");
+    assert!(matches!(&told, NetError::PortInUse { why: InUse::OtherParties, .. }), "{told}");
 }
 
 /// A party has three sessions: one in a process of its own that has the port, the others in this one.
