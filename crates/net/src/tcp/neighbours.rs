@@ -1,7 +1,7 @@
 //! Sessions of several processes at one port: the process that owns the port hands connections to the others.
 //!
-//! Processes of one user meet in a folder that no other user can enter (see `folder`). The one that holds the lock of an
-//! address owns its port, and listens at a Unix socket beside the lock. Others join there, once for each session:
+//! Processes of one user meet in a folder that no other user can enter (see `folder`). The one that holds the lock of
+//! an address owns its port, and listens at a Unix socket beside the lock. Others join there, once for each session:
 //!
 //! ```text
 //!   member                              owner
