@@ -182,11 +182,11 @@ pub enum NetError {
         process: u32,
     },
 
-    /// Parties run, but have not opened the session.
+    /// Parties run or ran, but have not opened the session.
     #[error(
         "{} not opened session {session:?} within {:.0} s, {}; start the same script there, or give the session \
          one name at all parties (--session NAME, session=\"NAME\")",
-        Parties(parties),
+        Parties(parties, *gone),
         waited.as_secs_f64(),
         Others(*other_options),
     )]
@@ -199,6 +199,8 @@ pub enum NetError {
         waited: Duration,
         /// Whether one of them has opened a session of this name with other options.
         other_options: bool,
+        /// Whether one of them could not be reached any more.
+        gone: bool,
     },
 
     /// The peer could not be reached in time.
@@ -448,7 +450,27 @@ pub enum Attempt {
     NotOpen {
         /// Whether it has opened a session of the same name with other options.
         other_options: bool,
+        /// Whether it could not be reached after that.
+        gone: bool,
     },
+}
+
+impl Attempt {
+    /// Returns the event of a peer that runs and has not opened the session.
+    pub(crate) fn not_open(other_options: bool) -> Attempt {
+        Attempt::NotOpen { other_options, gone: false }
+    }
+
+    /// Returns the event to report after a next one. A peer that replied, and ended before this party gave up, explains
+    /// more than a connection that is refused.
+    pub(crate) fn followed_by(self, next: Attempt) -> Attempt {
+        match (self, next) {
+            (Attempt::NotOpen { other_options, .. }, Attempt::Dial(_)) => {
+                Attempt::NotOpen { other_options, gone: true }
+            }
+            _ => next,
+        }
+    }
 }
 
 struct Process(u32);
@@ -462,18 +484,25 @@ impl fmt::Display for Process {
     }
 }
 
-struct Parties<'a>(&'a [usize]);
+/// The parties, and whether one of them is gone.
+struct Parties<'a>(&'a [usize], bool);
 
 impl fmt::Display for Parties<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (last, others) = self.0.split_last().unwrap_or((&0, &[]));
         match others {
-            [] => write!(f, "party {last} runs, but has"),
+            [] => write!(f, "party {last}")?,
             _ => {
                 let others: Vec<String> = others.iter().map(usize::to_string).collect();
-                write!(f, "parties {} and {last} run, but have", others.join(", "))
+                write!(f, "parties {} and {last}", others.join(", "))?;
             }
         }
+        let (verb, auxiliary) = match (self.1, others) {
+            (true, _) => ("ran", "had"),
+            (false, []) => ("runs", "has"),
+            (false, _) => ("run", "have"),
+        };
+        write!(f, " {verb}, but {auxiliary}")
     }
 }
 
