@@ -131,8 +131,8 @@ def test_a_port_is_bound_anew_while_links_are_replaced(deployment: Deployment) -
         first[0].kill()
         (deployment.folder / "go").touch()
         assert outputs(second) == [(0, "ready 6\nshut\n12"), *[(0, "ready 6\n12")] * 2]
-    third = deployment.start_all(script(deployment, "third.py", PRODUCT.replace("NUMBER", "5")))
-    assert outputs(third) == [(0, "30")] * 3
+        third = deployment.start_all(script(deployment, "third.py", PRODUCT.replace("NUMBER", "5")))
+        assert outputs(third) == [(0, "30")] * 3
 
 
 def test_a_suspended_process_that_has_the_port_leaves_links_alone(deployment: Deployment) -> None:
@@ -194,9 +194,11 @@ FORKED = """
 import os
 x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=3, dtype=qr.int(32), bound=9)
 print("ready", x.sum().reveal(), flush=True)
-forks = 0
+forks, files = 0, []
 while mpc.me == 1 and forks < FORKS and os.fork() == 0:
     forks += 1
+    [os.fstat(one.fileno()) for one in files]
+    files += [open(os.devnull) for _ in range(40)]  # these have the numbers of the sockets that were closed
 if forks:
     sys.stdout.close()
     os.close(1), os.close(2)
@@ -215,7 +217,9 @@ def test_a_fork_and_its_forks_keep_no_links_and_no_port(deployment: Deployment, 
     parties = deployment.start_all(script(deployment, "forked.py", FORKED.replace("FORKS", str(forks))))
     for party in parties:
         party.wait_for("ready 6")
+    end = time.monotonic() + 60
     while not all((deployment.folder / f"forked{number + 1}").exists() for number in range(forks)):
+        assert time.monotonic() < end
         time.sleep(0.05)
     parties[1].kill()
     (deployment.folder / "go").touch()

@@ -71,6 +71,12 @@ impl Ownership {
     }
 }
 
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        match self.0 {}
+    }
+}
+
 impl Reservation {
     pub(crate) fn holds(&self, _: &Spot, _: &SessionId) -> bool {
         match self.0 {}
