@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,8 +27,11 @@ COPY = ROOT / "target" / "mutants"
 # A mutation that makes the parties wait for each other is noticed too: the tests time out.
 LONGEST_SECONDS = 900
 
-PASSED = re.compile(r"^test result: ok\. (\d+) passed", re.MULTILINE)
-FAILED = re.compile(r"^test (\S+)( - should panic)? \.\.\. FAILED$", re.MULTILINE)
+PASSED = re.compile(r"^(?:test result: ok\. )?(\d+) passed", re.MULTILINE)
+FAILED = re.compile(r"^(?:test (\S+)(?: - should panic)? \.\.\. FAILED$|FAILED (\S+))", re.MULTILINE)
+
+# The tests of the native module are in Python: they run with the module that is built in the copy.
+PYTEST = "pytest "
 
 
 class Edit(NamedTuple):
@@ -47,7 +51,7 @@ class Edit(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """A fault, and the arguments of the `cargo test` that has to notice it."""
+    """A fault, and the arguments of the `cargo test` that has to notice it; or `pytest` with its arguments."""
 
     name: str
     tests: str
@@ -110,13 +114,12 @@ def misplaced(mutations: list[Mutation], tree: Path) -> list[str]:
     return found
 
 
-def cargo(tests: str, *more: str) -> tuple[int, str]:
-    """Builds these tests in the copy and by default runs them until one fails; returns the status and the output."""
+def run(command: list[str]) -> tuple[int, str]:
+    """Runs a command in the copy, and tests until one fails; returns the status and the output."""
     # Builds of dependencies are shared with the working tree. A mutation changes a line or two.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_INCREMENTAL": "1"}
+    environment |= {"PYTHONPATH": str(COPY / "python")}
     environment.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
-    what, _, which = tests.partition(" -- ")
-    command = ["cargo", "test", "--locked", *what.split(), *more, "--", *which.split()]
     said: list[str] = []
     with subprocess.Popen(
         command,
@@ -137,16 +140,41 @@ def cargo(tests: str, *more: str) -> tuple[int, str]:
     return process.returncode, "".join(said)
 
 
+def cargo(tests: str, *more: str) -> list[str]:
+    """Returns the command of these tests of crates."""
+    what, _, which = tests.partition(" -- ")
+    return ["cargo", "test", "--locked", *what.split(), *more, "--", *which.split()]
+
+
+def build(tests: str) -> tuple[int, str]:
+    """Builds these tests in the copy, or the native module; returns the status and the output."""
+    if not tests.startswith(PYTEST):
+        return run(cargo(tests, "--no-run"))
+    status, said = run(["cargo", "build", "--locked", "-p", "quorate-python", "--features", "testing"])
+    if status == 0:
+        [module] = [path for path in (ROOT / "target" / "debug").glob("lib_quorate.*") if path.suffix != ".d"]
+        shutil.copy2(module, COPY / "python" / "quorate" / "_quorate.abi3.so")
+    return status, said
+
+
+def test(tests: str) -> tuple[int, str]:
+    """Runs these tests, which are built, in the copy until one fails; returns the status and the output."""
+    if not tests.startswith(PYTEST):
+        return run(cargo(tests))
+    python = str(ROOT / ".venv" / "bin" / "python")
+    return run([python, "-m", "pytest", "-q", "-x", *shlex.split(tests.removeprefix(PYTEST))])
+
+
 def check_unbroken(mutations: list[Mutation]) -> list[str]:
     """Returns the commands that fail, or run no test, without a mutation."""
     wrong = []
     for tests in sorted({mutation.tests for mutation in mutations}):
-        cargo(tests, "--no-run")
-        status, said = cargo(tests)
+        build(tests)
+        status, said = test(tests)
         ran = sum(int(count) for count in PASSED.findall(said))
-        print(f"unbroken: {ran} tests pass: cargo test {tests}", flush=True)
+        print(f"unbroken: {ran} tests pass: {tests}", flush=True)
         if status != 0 or ran == 0:
-            wrong.append(f"cargo test {tests}: status {status}, {ran} passed\n{said[-2000:]}")
+            wrong.append(f"{tests}: status {status}, {ran} passed\n{said[-2000:]}")
     return wrong
 
 
@@ -160,13 +188,13 @@ def try_one(mutation: Mutation) -> tuple[str, str]:
         for edit in mutation.edits:
             file = COPY / edit.file
             file.write_text(edit.apply(file.read_text(encoding="utf-8")), encoding="utf-8")
-        built, said = cargo(mutation.tests, "--no-run")
+        built, said = build(mutation.tests)
         if built != 0:
             print(said[-3000:])
             return "does not build", ""
-        status, said = cargo(mutation.tests)
+        status, said = test(mutation.tests)
         found = FAILED.search(said)
-        return ("survived", "") if status == 0 else ("caught", found[1] if found else said[-300:])
+        return ("survived", "") if status == 0 else ("caught", found[1] or found[2] if found else said[-300:])
     finally:
         for name, text in before.items():
             (COPY / name).write_text(text, encoding="utf-8")

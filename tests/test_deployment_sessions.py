@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from deploying import Deployment, Ended, Party, error_of, free_ports
+from deploying import Deployment, Ended, Party, error_of, free_ports, wires
 
 ROUNDS = 4
 
@@ -96,13 +96,55 @@ def test_sessions_outlive_the_processes_that_have_the_ports(deployment: Deployme
     assert outputs(second) == [(0, "ready 6\n12")] * 3
 
 
+SHUT = """
+import os, socket
+x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=3, dtype=qr.int(32), bound=9)
+print("ready", x.sum().reveal(), flush=True)
+while mpc.me == 0 and not (FOLDER / "shut").exists():
+    time.sleep(0.01)
+for name in os.listdir("/proc/self/fd") if mpc.me == 0 else ():
+    try:
+        found = socket.socket(fileno=os.dup(int(name)))
+    except OSError:
+        continue
+    if found.family == socket.AF_INET and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        found.shutdown(socket.SHUT_RDWR)
+        print("shut", flush=True)
+while not (FOLDER / "go").exists():
+    time.sleep(0.05)
+print((x * 2).sum().reveal(), flush=True)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes do not share ports here")
+def test_a_port_is_bound_anew_while_links_are_replaced(deployment: Deployment) -> None:
+    """The socket that the processes of a party hold no longer listens when its owner ends."""
+    deployment.limits |= {"peer_timeout_s": 20.0, "reconnect_timeout_s": 20.0}
+    with wires(deployment) as made:
+        first = hold(deployment, "first.py")
+        second = deployment.start_all(script(deployment, "second.py", SHUT))
+        for party in second:
+            party.wait_for("ready 6")
+        (deployment.folder / "shut").touch()
+        second[0].wait_for("shut")
+        assert sum(wire.reset() for wire in made) >= 6
+        first[0].kill()
+        (deployment.folder / "go").touch()
+        assert outputs(second) == [(0, "ready 6\nshut\n12"), *[(0, "ready 6\n12")] * 2]
+        third = deployment.start_all(script(deployment, "third.py", PRODUCT.replace("NUMBER", "5")))
+        assert outputs(third) == [(0, "30")] * 3
+
+
 def test_a_suspended_process_that_has_the_port_leaves_links_alone(deployment: Deployment) -> None:
     deployment.limits |= {"peer_timeout_s": 20.0, "reconnect_timeout_s": 20.0}
     first, second = hold(deployment, "first.py"), hold(deployment, "second.py")
     first[0].signal(signal.SIGSTOP)
     third = script(deployment, "third.py", PRODUCT.replace("NUMBER", "5"))
     refused = deployment.start(0, third).end()
-    assert refused.status == 2 and "in use" in error_of(refused), refused
+    assert refused.status == 2 and "in use by another process, which does not answer" in error_of(refused), refused
+    first[0].signal(signal.SIGCONT)
+    assert outputs(deployment.start_all(third)) == [(0, "30")] * 3
+    first[0].signal(signal.SIGSTOP)
     (deployment.folder / "go").touch()
     assert outputs(second) == [(0, "ready 6\n12")] * 3
     first[0].signal(signal.SIGCONT)
@@ -143,17 +185,24 @@ def test_parties_with_other_options_open_other_sessions(deployment: Deployment) 
     running = [deployment.start(me, path, *choices[me == 1], config=configs[me]) for me in range(3)]
     told = [error_of(party.end()) for party in running]
     other = 'session "options.py" within 6 s, but one of this name with another protocol or other options'
-    assert any(other in error for error in told), told
+    assert all(other in error for error in told), told
+    for me, error in enumerate(told):
+        assert f"This party has protocol=rss; trunc={['exact', 'probabilistic'][me == 1]}; " in error, error
 
 
 FORKED = """
 import os
 x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=3, dtype=qr.int(32), bound=9)
 print("ready", x.sum().reveal(), flush=True)
-if mpc.me == 1 and os.fork() == 0:
+forks, files = 0, []
+while mpc.me == 1 and forks < FORKS and os.fork() == 0:
+    forks += 1
+    [os.fstat(one.fileno()) for one in files]
+    files += [open(os.devnull) for _ in range(40)]  # these have the numbers of the sockets that were closed
+if forks:
     sys.stdout.close()
     os.close(1), os.close(2)
-    (FOLDER / "forked").touch()
+    (FOLDER / f"forked{forks}").touch()
     time.sleep(60)
     os._exit(0)
 while not (FOLDER / "go").exists():
@@ -162,12 +211,15 @@ print((x * 2).sum().reveal(), flush=True)
 """
 
 
-def test_a_fork_keeps_no_links_and_no_port(deployment: Deployment) -> None:
+@pytest.mark.parametrize("forks", [1, 3])
+def test_a_fork_and_its_forks_keep_no_links_and_no_port(deployment: Deployment, forks: int) -> None:
     deployment.limits |= {"peer_timeout_s": 30.0, "reconnect_timeout_s": 30.0}
-    parties = deployment.start_all(script(deployment, "forked.py", FORKED))
+    parties = deployment.start_all(script(deployment, "forked.py", FORKED.replace("FORKS", str(forks))))
     for party in parties:
         party.wait_for("ready 6")
-    while not (deployment.folder / "forked").exists():
+    end = time.monotonic() + 60
+    while not all((deployment.folder / f"forked{number + 1}").exists() for number in range(forks)):
+        assert time.monotonic() < end
         time.sleep(0.05)
     parties[1].kill()
     (deployment.folder / "go").touch()

@@ -341,6 +341,9 @@ BY_TEST: dict[str, list[str]] = {
     "test_deployment_sessions.py::test_a_program_that_runs_twice_at_a_party_is_named": [
         "wait for its end, or give this one another name at all parties (--session NAME",
     ],
+    "test_deployment_sessions.py::test_a_suspended_process_that_has_the_port_leaves_links_alone": [
+        "continue or stop it if it is suspended (Ctrl-Z), and try again",
+    ],
     "test_deployment_sessions.py::test_a_program_that_not_all_run_is_named": [
         "start the same script there, or give the session one name at all parties (--session NAME",
     ],
@@ -372,6 +375,17 @@ BY_TEST: dict[str, list[str]] = {
 
 #: What only the tests of a crate meet: the file, and the error.
 IN_CRATES: dict[str, tuple[str, str]] = {
+    "run chmod 700 on it": ("crates/net/tests/processes.rs", "fault: Open"),
+    "is a file or a link; remove it": ("crates/net/tests/processes.rs", "FolderFault::NoFolder"),
+    "make room in it, or set XDG_RUNTIME_DIR to a folder": ("crates/net/tests/processes.rs", "FolderFault::NoFiles"),
+    "set XDG_RUNTIME_DIR to a folder of your own, the same one": (
+        "crates/net/tests/processes.rs",
+        "FolderFault::NotMade",
+    ),
+    "choose another port for this party, or use the same certificates": (
+        "crates/net/tests/processes.rs",
+        "InUse::OtherParties",
+    ),
     "look at that party's output first": ("crates/net/tests/failures.rs", "NetError::Lost"),
 }
 

@@ -160,14 +160,13 @@ pub enum NetError {
         what: &'static str,
     },
 
-    /// Another program listens on this address already, or a session that does not share the port.
-    #[error(
-        "{address} is in use by another process; stop it or choose another port (sessions share a port where they are \
-         of one party and one deployment, of one user, and in one container)"
-    )]
+    /// Another process listens on this address already, and does not share the port.
+    #[error("{address} is in use by another process{why}")]
     PortInUse {
         /// The address.
         address: String,
+        /// Why the port is not shared, and what to do.
+        why: InUse,
     },
 
     /// Another session of this party has the same name.
@@ -183,11 +182,11 @@ pub enum NetError {
         process: u32,
     },
 
-    /// Parties run, but have not opened the session.
+    /// Parties run or ran, but have not opened the session.
     #[error(
         "{} not opened session {session:?} within {:.0} s, {}; start the same script there, or give the session \
          one name at all parties (--session NAME, session=\"NAME\")",
-        Parties(parties),
+        Parties(parties, *gone),
         waited.as_secs_f64(),
         Others(*other_options),
     )]
@@ -200,6 +199,8 @@ pub enum NetError {
         waited: Duration,
         /// Whether one of them has opened a session of this name with other options.
         other_options: bool,
+        /// Whether one of them could not be reached any more.
+        gone: bool,
     },
 
     /// The peer could not be reached in time.
@@ -304,6 +305,65 @@ pub enum Refusal {
     ByPeer,
 }
 
+/// The reason why a port in use is not shared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InUse {
+    /// No session of this user has the port.
+    #[error(
+        "; stop it or choose another port (sessions share a port where they are of one party and one deployment, of \
+         one user, and in one container)"
+    )]
+    Elsewhere,
+    /// Sessions of this user have the port, with other certificates or another party's number.
+    #[error(
+        ", whose sessions are of another party or have other certificates; choose another port for this party, or use \
+         the same certificates in both"
+    )]
+    OtherParties,
+    /// A process of this user has the port, and does not answer.
+    #[error(", which does not answer; continue or stop it if it is suspended (Ctrl-Z), and try again")]
+    Silent,
+    /// Processes cannot use the folder in which they find each other.
+    #[error(", and sessions cannot share the port: the folder {} {fault}", folder.display())]
+    NotShared {
+        /// The folder.
+        folder: PathBuf,
+        /// The fault, and what to do.
+        fault: FolderFault,
+    },
+}
+
+/// The fault of the folder in which the processes of one user find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderFault {
+    /// It is not there, and cannot be made.
+    #[error("cannot be made ({0}); set XDG_RUNTIME_DIR to a folder of your own, the same one for all sessions")]
+    NotMade(io::ErrorKind),
+    /// A file or a link has its name.
+    #[error("is a file or a link; remove it")]
+    NoFolder,
+    /// It belongs to another user.
+    #[error("belongs to another user; set XDG_RUNTIME_DIR to a folder of your own, the same one for all sessions")]
+    Foreign,
+    /// Other users can enter it.
+    #[error("is open to other users; run chmod 700 on it")]
+    Open,
+    /// Other users can replace it.
+    #[error(
+        "can be replaced by other users, who may write to the folder above it; set XDG_RUNTIME_DIR to a folder of your \
+         own, the same one for all sessions"
+    )]
+    Exposed,
+    /// Files in it cannot be made or locked.
+    #[error(
+        "takes no files or locks ({0}); make room in it, or set XDG_RUNTIME_DIR to a folder of your own, the same one \
+         for all sessions"
+    )]
+    NoFiles(io::ErrorKind),
+}
+
 /// The fault of a key or certificate file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -390,7 +450,27 @@ pub enum Attempt {
     NotOpen {
         /// Whether it has opened a session of the same name with other options.
         other_options: bool,
+        /// Whether it could not be reached after that.
+        gone: bool,
     },
+}
+
+impl Attempt {
+    /// Returns the event of a peer that runs and has not opened the session.
+    pub(crate) fn not_open(other_options: bool) -> Attempt {
+        Attempt::NotOpen { other_options, gone: false }
+    }
+
+    /// Returns the event to report after a next one. A peer that replied, and ended before this party gave up, explains
+    /// more than a connection that is refused.
+    pub(crate) fn followed_by(self, next: Attempt) -> Attempt {
+        match (self, next) {
+            (Attempt::NotOpen { other_options, .. }, Attempt::Dial(_)) => {
+                Attempt::NotOpen { other_options, gone: true }
+            }
+            _ => next,
+        }
+    }
 }
 
 struct Process(u32);
@@ -404,18 +484,25 @@ impl fmt::Display for Process {
     }
 }
 
-struct Parties<'a>(&'a [usize]);
+/// The parties, and whether one of them is gone.
+struct Parties<'a>(&'a [usize], bool);
 
 impl fmt::Display for Parties<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (last, others) = self.0.split_last().unwrap_or((&0, &[]));
         match others {
-            [] => write!(f, "party {last} runs, but has"),
+            [] => write!(f, "party {last}")?,
             _ => {
                 let others: Vec<String> = others.iter().map(usize::to_string).collect();
-                write!(f, "parties {} and {last} run, but have", others.join(", "))
+                write!(f, "parties {} and {last}", others.join(", "))?;
             }
         }
+        let (verb, auxiliary) = match (self.1, others) {
+            (true, _) => ("ran", "had"),
+            (false, []) => ("runs", "has"),
+            (false, _) => ("run", "have"),
+        };
+        write!(f, " {verb}, but {auxiliary}")
     }
 }
 

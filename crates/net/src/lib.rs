@@ -22,6 +22,6 @@ pub mod readers;
 pub mod shaped;
 pub mod tcp;
 
-pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
+pub use error::{Attempt, ConfigProblem, FolderFault, InUse, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;
 pub use link::{Frame, MAX_FRAME, Net, Wait};

@@ -218,7 +218,7 @@ fn a_port_in_use_is_named() {
     let parties = prepared(2, &keys);
     let address = parties[0].1.local_addr().unwrap().to_string();
     let result = TcpNet::connect(&parties[0].0);
-    assert!(matches!(error(&result), NetError::PortInUse { address: a } if *a == address), "{}", error(&result));
+    assert!(matches!(error(&result), NetError::PortInUse { address: a, .. } if *a == address), "{}", error(&result));
 }
 
 #[test]

@@ -6,5 +6,7 @@ mod cuts;
 mod failures;
 mod memory;
 mod ports;
+#[cfg(target_os = "linux")]
+mod processes;
 mod shaped;
 mod tcp;

@@ -8,7 +8,7 @@ use crate::common::child::{END, Process};
 use crate::common::proxy::Proxy;
 use crate::common::{Keys, config, failure, free_addresses, receive};
 use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
-use quorate_net::{Attempt, Net, NetError};
+use quorate_net::{Attempt, InUse, Net, NetError};
 
 /// Keys and addresses of some parties. Nothing listens at the addresses.
 struct Parties {
@@ -109,23 +109,37 @@ fn a_session_that_only_some_have_opened_is_named() {
     }
 }
 
+/// Returns the errors of parties that open sessions of one name with these options, and wait for these seconds.
+fn of_other_options(parties: &Parties, options: &[(&str, u64)]) -> Vec<NetError> {
+    let start = |(me, (options, seconds)): (usize, &(&str, u64))| {
+        let session = SessionName::new("a.py").unwrap().with_options(options.as_bytes());
+        let config = TcpConfig { session, ..parties.config(me, "a.py") };
+        let config = TcpConfig { connect_timeout: Duration::from_secs(*seconds), ..config };
+        thread::spawn(move || error(TcpNet::connect(&config)))
+    };
+    let started: Vec<_> = options.iter().enumerate().map(start).collect();
+    started.into_iter().map(|party| party.join().unwrap()).collect()
+}
+
 #[test]
-fn another_choice_of_options_is_named() {
-    let parties = Parties::new(2);
-    let name = |options: &[u8]| SessionName::new("a.py").unwrap().with_options(options);
-    thread::scope(|scope| {
-        let told: Vec<_> = [(0, &b"exact"[..]), (1, b"probabilistic")]
-            .map(|(me, options)| {
-                let config = TcpConfig { session: name(options), ..parties.config(me, "a.py") };
-                let config = TcpConfig { connect_timeout: Duration::from_secs(3), ..config };
-                scope.spawn(move || error(TcpNet::connect(&config)))
-            })
-            .into_iter()
-            .map(|join| join.join().unwrap())
-            .collect();
-        let named = |error: &NetError| matches!(error, NetError::NotOpened { other_options: true, .. });
-        assert!(told.iter().any(named), "{told:?}");
-    });
+fn another_choice_of_options_is_named_at_all_parties() {
+    let told = of_other_options(&Parties::new(2), &[("exact", 3), ("probabilistic", 3)]);
+    let named = |error: &NetError| matches!(error, NetError::NotOpened { other_options: true, .. });
+    assert!(told.iter().all(named), "{told:?}");
+    // Parties 0 and 2 meet, and the first that gives up does not hide the reason from the other one.
+    let told = of_other_options(&Parties::new(3), &[("exact", 3), ("probabilistic", 5), ("exact", 5)]);
+    assert!(told.iter().all(named), "{told:?}");
+}
+
+#[test]
+fn a_party_that_gave_up_first_is_said_to_have_run() {
+    let told = of_other_options(&Parties::new(2), &[("exact", 3), ("probabilistic", 6)]);
+    let text =
+        "party 0 ran, but had not opened session \"a.py\" within 6 s, but one of this name with another protocol";
+    assert!(told[1].to_string().starts_with(text), "{}", told[1]);
+    let text =
+        "party 1 runs, but has not opened session \"a.py\" within 3 s, but one of this name with another protocol";
+    assert!(told[0].to_string().starts_with(text), "{}", told[0]);
 }
 
 #[test]
@@ -157,7 +171,7 @@ fn a_port_of_another_deployment_is_not_shared() {
     others.addresses = ours.addresses.clone();
     let _open = ours.open("one", |_| Duration::ZERO);
     let told = error(TcpNet::connect(&others.config(0, "two")));
-    assert!(matches!(&told, NetError::PortInUse { .. }), "{told}");
+    assert!(matches!(&told, NetError::PortInUse { why: InUse::OtherParties, .. }), "{told}");
 }
 
 /// A party has three sessions: one in a process of its own that has the port, the others in this one.

@@ -49,7 +49,7 @@ pub(crate) fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
 fn class_of(error: &SessionError) -> Option<&'static str> {
     Some(match error {
         SessionError::Engine(error) => return class_of_engine(error),
-        SessionError::Net(error) => class_of_link(error),
+        SessionError::Net(error) | SessionError::OtherOptions { error, .. } => class_of_link(error),
         SessionError::Build(error) => match error.kind() {
             Category::Shape => "ShapeError",
             Category::Dtype => "DtypeError",

@@ -224,8 +224,11 @@ impl Config {
     }
 
     /// Turns an error of connecting into one of the session. If a host name is at fault, it gives the line of the
-    /// file that contains it.
-    pub(crate) fn naming(&self, error: NetError) -> SessionError {
+    /// file that contains it; if options are, these `shared` ones.
+    pub(crate) fn naming(&self, error: NetError, shared: &str) -> SessionError {
+        if let NetError::NotOpened { other_options: true, .. } = &error {
+            return SessionError::OtherOptions { error, options: shared.into() };
+        }
         let NetError::Unresolved { party, address } = &error else { return error.into() };
         let listens = *party == self.me && self.listen.as_ref() == Some(address);
         let line = if listens { self.lines.listen } else { self.lines.parties.get(*party).copied() };

@@ -49,5 +49,5 @@ impl LocalLinks {
 pub(crate) fn deployed(config: &Config, shared: &str, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
     let mut tcp = config.tcp(shared);
     tcp.stop = Some(stop);
-    Ok(Box::new(TcpNet::connect(&tcp).map_err(|error| config.naming(error))?))
+    Ok(Box::new(TcpNet::connect(&tcp).map_err(|error| config.naming(error, shared))?))
 }

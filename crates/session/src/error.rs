@@ -83,6 +83,14 @@ pub enum SessionError {
         /// The error of connecting.
         error: NetError,
     },
+    /// Parties opened a session of the same default name with other options.
+    #[error("{error}. This party has {options}")]
+    OtherOptions {
+        /// The error of connecting.
+        error: NetError,
+        /// The options of this party that must agree.
+        options: String,
+    },
     /// The system cannot start another thread.
     #[error("{0}")]
     Threads(quorate_ring::RingError),

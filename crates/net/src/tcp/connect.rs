@@ -120,7 +120,8 @@ impl Meeting<'_> {
             if let Some(peer) = links.iter().position(has_gone) {
                 // A caller that gave up may call again; a party that this one called is gone.
                 if peer < me {
-                    return Err(self.unresolved(&last).unwrap_or_else(|| self.gone(peer, &came)));
+                    let known = self.unresolved(&last).or(self.not_opened(&last, &came, started.elapsed()));
+                    return Err(known.unwrap_or_else(|| self.gone(peer, &came)));
                 }
                 links[peer] = None;
                 continue;
@@ -137,7 +138,7 @@ impl Meeting<'_> {
                     came[peer] = true;
                     links[peer] = Some(*met);
                 }
-                Ok(News::Tried(peer, attempt)) => last[peer] = attempt,
+                Ok(News::Tried(peer, attempt)) => last[peer] = last[peer].followed_by(attempt),
                 Ok(News::Refused(error)) => refused = Some(error),
                 Ok(News::Failed(error)) => return Err(error),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -151,13 +152,17 @@ impl Meeting<'_> {
         }
     }
 
-    /// Returns the error for parties that run, and have not opened the session.
+    /// Returns the error for parties that run or ran, and have not opened the session.
     fn not_opened(&self, last: &[Attempt], came: &[bool], waited: Duration) -> Option<NetError> {
-        let is_missing = |peer: &usize| !came[*peer] && matches!(last[*peer], Attempt::NotOpen { .. });
-        let parties: Vec<usize> = (0..last.len()).filter(is_missing).collect();
-        let other_options = parties.iter().any(|&peer| last[peer] == Attempt::NotOpen { other_options: true });
-        let session = self.config.session.to_string();
-        (!parties.is_empty()).then_some(NetError::NotOpened { parties, session, waited, other_options })
+        let replies = last.iter().zip(came).enumerate().filter_map(|(peer, (last, came))| match last {
+            Attempt::NotOpen { other_options, gone } if !came => Some((peer, *other_options, *gone)),
+            _ => None,
+        });
+        let replies: Vec<(usize, bool, bool)> = replies.collect();
+        let (parties, session) = (replies.iter().map(|reply| reply.0).collect(), self.config.session.to_string());
+        let other_options = replies.iter().any(|reply| reply.1);
+        let gone = replies.iter().any(|reply| reply.2);
+        (!replies.is_empty()).then_some(NetError::NotOpened { parties, session, waited, other_options, gone })
     }
 
     /// Returns the error for the first party whose name did not resolve at the last call.
@@ -230,7 +235,7 @@ impl Meeting<'_> {
                 let deadline = self.deadline.min(Instant::now() + CALLER);
                 let attempt = match ask(stream, self.pinned, peer, self.config.session.id(), deadline, &self.stop) {
                     Ok(Status::Open) => Attempt::NeverCalled,
-                    Ok(status) => Attempt::NotOpen { other_options: status == Status::OtherOptions },
+                    Ok(status) => Attempt::not_open(status == Status::OtherOptions),
                     Err(_) => continue,
                 };
                 let _ = news.send(News::Tried(peer, attempt));
@@ -347,7 +352,7 @@ impl Meeting<'_> {
                     }
                     Err(Broken::RefusedByUs) => return self.refuse(peer, Refusal::ByUs, news),
                     Err(Broken::RefusedByPeer) => return self.refuse(peer, Refusal::ByPeer, news),
-                    Err(Broken::NotOpen { other_options }) => Attempt::NotOpen { other_options },
+                    Err(Broken::NotOpen { other_options }) => Attempt::not_open(other_options),
                     Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Attempt::Handshake,
                 },
                 Err(attempt) => attempt,

@@ -1,7 +1,8 @@
 //! A session's door at its party's port: callers of the session arrive here, whichever process owns the port.
 //!
 //! The sessions of one process at one address share a port. Among processes, one owns it and the others are members
-//! (see `neighbours`). If the owner ends, the doors of the others open again: one process becomes the next owner.
+//! (see `neighbours`). If the owner ends, the doors of the others open again: one process becomes the next owner. A
+//! session holds its name until its door is closed, so that no other one opens it meanwhile.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -12,13 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::callers::{Caller, Guests};
-use super::neighbours::{Membership, Reception, Request, Spot};
+use super::neighbours::{Membership, Note, Reception, Request, Reservation, Spot};
 use super::per_process::PerProcess;
 use super::pinned::Pinned;
 use super::port::{Identity, Obstacle, Port, Way, lock};
 use super::session::SessionId;
 use super::{TcpConfig, io_error, names};
-use crate::NetError;
+use crate::{InUse, NetError};
 
 /// The number of callers that a session may leave waiting.
 const QUEUE: usize = 64;
@@ -44,6 +45,8 @@ struct Ticket {
     session: SessionId,
     guests: Arc<Guests>,
     state: Mutex<DoorState>,
+    /// The lock of the session's name, where processes share ports.
+    name: Mutex<Option<Reservation>>,
 }
 
 /// The state of a door.
@@ -59,7 +62,7 @@ enum DoorState {
 /// The reason why a door cannot be opened now.
 enum Unavailable {
     Taken { process: u32, leaving: bool },
-    PortInUse,
+    PortInUse(InUse),
 }
 
 impl Door {
@@ -85,7 +88,8 @@ impl Door {
         let keys = Arc::new(pinned.answer_keys());
         let identity = Arc::new(Identity { address: address.clone(), fingerprint: pinned.fingerprint(), keys });
         let (guests, state) = (Arc::<Guests>::default(), Mutex::new(DoorState::Nowhere));
-        let ticket = Ticket { identity, session: config.session.id(), guests: Arc::clone(&guests), state };
+        let (session, name) = (config.session.id(), Mutex::default());
+        let ticket = Ticket { identity, session, guests: Arc::clone(&guests), state, name };
         let (ticket, (sender, callers)) = (Arc::new(ticket), sync_channel(QUEUE));
         // A socket that the caller gives is this session's own. With port 0 the system chooses a port, another one for
         // each session.
@@ -103,8 +107,8 @@ impl Door {
                 Some(Unavailable::Taken { process, .. }) if settled => {
                     return Err(NetError::SessionOpen { session: config.session.to_string(), process });
                 }
-                Some(Unavailable::PortInUse) if settled => {
-                    return Err(NetError::PortInUse { address: address.clone() });
+                Some(Unavailable::PortInUse(why)) if settled => {
+                    return Err(NetError::PortInUse { address: address.clone(), why });
                 }
                 Some(_) => {}
             }
@@ -126,6 +130,9 @@ impl Door {
 
     /// Says that the session is leaving: the next one of its name waits for its end.
     pub(crate) fn leave(&self) {
+        if let Some(name) = &*lock(&self.ticket.name) {
+            name.note_leaving();
+        }
         match &*lock(&self.ticket.state) {
             DoorState::Here(port, number) => port.note_leaving(self.ticket.session, *number),
             DoorState::There(membership) => membership.leave(),
@@ -149,12 +156,28 @@ impl Drop for Door {
             DoorState::There(membership) => membership.end(),
             DoorState::Nowhere | DoorState::Closed => {}
         }
+        *lock(&self.ticket.name) = None;
     }
 }
 
 impl Ticket {
-    /// Opens the door once, with a socket that `bind` makes if this process comes to own the port.
+    /// Opens the door once, with a socket that `bind` makes if this process comes to own the port. A door that is not
+    /// opened `again` gives its name up if it cannot be opened.
     fn enter(
+        &self,
+        sender: &SyncSender<Caller>,
+        bind: &mut dyn FnMut() -> Result<TcpListener, NetError>,
+        shares: bool,
+        again: bool,
+    ) -> Result<Option<Unavailable>, NetError> {
+        let entered = self.try_to_enter(sender, bind, shares, again);
+        if !again && !matches!(entered, Ok(None)) {
+            *lock(&self.name) = None;
+        }
+        entered
+    }
+
+    fn try_to_enter(
         &self,
         sender: &SyncSender<Caller>,
         bind: &mut dyn FnMut() -> Result<TcpListener, NetError>,
@@ -166,27 +189,37 @@ impl Ticket {
         if matches!(*state, DoorState::Closed) {
             return Ok(None);
         }
+        let spot = match self.reserve(shares) {
+            Ok(Err(Note { process, leaving })) => return Ok(Some(Unavailable::Taken { process, leaving })),
+            Ok(Ok(spot)) => Ok(spot),
+            Err(why) => Err(why),
+        };
         let way = || Way::Here { callers: sender.clone(), guests: Arc::clone(&self.guests) };
         let port = match ports.get(&self.identity.address).filter(|_| shares) {
             Some(port) if port.identity.fingerprint != self.identity.fingerprint => {
-                return Ok(Some(Unavailable::PortInUse));
+                return Ok(Some(Unavailable::PortInUse(InUse::OtherParties)));
             }
             Some(port) => Arc::clone(port),
             None => {
-                let owned = match Spot::of(&self.identity.address).filter(|_| shares).map(Spot::own) {
-                    Some(Err(spot)) => {
+                let owned = match spot.and_then(Spot::own) {
+                    Ok(Err(spot)) => {
                         drop((state, ports)); // other sessions must not wait for an owner that is slow to answer
                         return Ok(self.join(&spot));
                     }
-                    Some(Ok(ownership)) => Some(ownership),
-                    None => None,
+                    // Without a lock, several members would accept calls at the socket that they hold.
+                    Err(why) if again => return Ok(Some(Unavailable::PortInUse(why))),
+                    Ok(Ok(ownership)) => Ok(ownership),
+                    Err(why) => Err(why),
                 };
                 let listener = match bind() {
-                    Err(NetError::PortInUse { .. }) => return Ok(Some(Unavailable::PortInUse)),
+                    Err(NetError::PortInUse { why, .. }) => {
+                        return Ok(Some(Unavailable::PortInUse(owned.err().unwrap_or(why))));
+                    }
                     bound => bound?,
                 };
                 let first = (self.session, way());
-                let (port, number) = Port::open(Arc::clone(&self.identity), listener, owned, again, first)?;
+                let (port, number) =
+                    Port::open(Arc::clone(&self.identity), listener, (shares, owned.ok()), again, first)?;
                 if shares {
                     ports.insert(self.identity.address.clone(), Arc::clone(&port));
                 }
@@ -200,8 +233,26 @@ impl Ticket {
                 Ok(None)
             }
             Err(Obstacle::Taken { process, leaving }) => Ok(Some(Unavailable::Taken { process, leaving })),
-            Err(Obstacle::Closed) => Ok(Some(Unavailable::PortInUse)),
+            Err(Obstacle::Closed) => Ok(Some(Unavailable::PortInUse(InUse::Silent))),
         }
+    }
+
+    /// Returns the place of the port, at which this session holds its name now; or the note of the session that has the
+    /// name.
+    ///
+    /// # Errors
+    /// The reason for which processes cannot share the port.
+    fn reserve(&self, shares: bool) -> Result<Result<Spot, Note>, InUse> {
+        let spot = if shares { Spot::of(&self.identity.address)? } else { return Err(InUse::Elsewhere) };
+        let mut name = lock(&self.name);
+        if name.as_ref().is_none_or(|name| !name.holds(&spot, &self.session)) {
+            *name = None; // somebody emptied the folder
+            match spot.reserve(&self.session)? {
+                Ok(reserved) => *name = Some(reserved),
+                Err(holder) => return Ok(Err(holder)),
+            }
+        }
+        Ok(Ok(spot))
     }
 
     /// Joins the owner of the port, in another process.
@@ -210,7 +261,8 @@ impl Ticket {
         let membership = match spot.join(&Request { fingerprint, session, process: std::process::id() }) {
             Reception::Welcome(membership) => membership,
             Reception::Taken { process, leaving } => return Some(Unavailable::Taken { process, leaving }),
-            Reception::Refused | Reception::Nobody => return Some(Unavailable::PortInUse),
+            Reception::Refused => return Some(Unavailable::PortInUse(InUse::OtherParties)),
+            Reception::Nobody => return Some(Unavailable::PortInUse(InUse::Silent)),
         };
         match &mut *lock(&self.state) {
             DoorState::Closed => membership.end(),

@@ -17,7 +17,7 @@
 //! | `names`, `draws` | addresses of parties; random numbers and pauses |
 //! | `knock`, `callers` | what strangers can take up before they are known |
 //! | `session` | the names of sessions |
-//! | `port`, `door`, `neighbours` | one port for all sessions of a party, in one process or several |
+//! | `port`, `door`, `neighbours`, `folder` | one port for all sessions of a party, in one process or several |
 //! | `connect`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames`, `incoming`, `exporter` | bytes on the wire to frames and back, without I/O |
 //! | `inherited`, `per_process` | the sockets that forks of the process close; what each fork has for itself |
@@ -32,6 +32,8 @@ mod connect;
 mod door;
 mod draws;
 mod exporter;
+#[cfg(target_os = "linux")]
+mod folder;
 pub(crate) mod frames;
 mod handshake;
 pub(crate) mod hello;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::TcpConfig;
-use crate::{Attempt, ConfigProblem, NetError};
+use crate::{Attempt, ConfigProblem, InUse, NetError};
 
 /// The interval at which a thread that waits for the resolver checks whether it should stop.
 const TICK: Duration = Duration::from_millis(5);
@@ -46,7 +46,7 @@ pub(crate) fn bind(config: &TcpConfig, address: &str, resolved: &[SocketAddr]) -
         });
     }
     bound.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => NetError::PortInUse { address: address.into() },
+        ErrorKind::AddrInUse => NetError::PortInUse { address: address.into(), why: InUse::Elsewhere },
         _ => super::io_error("listening for peers", error),
     })
 }

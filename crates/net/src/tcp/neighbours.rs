@@ -1,7 +1,7 @@
 //! Sessions of several processes at one port: the process that owns the port hands connections to the others.
 //!
-//! Processes of one user meet in a folder that no other user can enter. The one that holds the lock of an address owns
-//! its port, and listens at a Unix socket beside the lock. Others join there, once for each session:
+//! Processes of one user meet in a folder that no other user can enter (see `folder`). The one that holds the lock of
+//! an address owns its port, and listens at a Unix socket beside the lock. Others join there, once for each session:
 //!
 //! ```text
 //!   member                              owner
@@ -13,20 +13,20 @@
 //!                               ◄────  end: the owner is gone, a member takes the port over
 //! ```
 //! Members hold the listening socket, too: if the owner ends, calls wait in the system's queue until a member accepts
-//! them. A lock belongs to a process, not to its forks, and ends with it, however it ends.
+//! them.
+//!
+//! Each session holds a lock of its name, also while the port has no owner: its name cannot be opened a second time, in
+//! whatever process it is.
 
-use std::env;
-use std::fs::{DirBuilder, File, OpenOptions, read_link, remove_file, symlink_metadata};
+use std::fs::{read_link, remove_file};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 pub(crate) use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::net::sockopt::socket_acceptconn;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -34,9 +34,12 @@ use rustix::net::{
 };
 
 use super::callers::{Caller, Class};
+pub(crate) use super::folder::Note;
+use super::folder::{Folder, Inode, LockFile, inode};
 use super::inherited::InheritedSocket;
 use super::knock::REPLY_BYTES;
 use super::session::{ID_BYTES, SessionId};
+use crate::InUse;
 
 /// The time in which a request and its answer arrive.
 const ANSWERS: Duration = Duration::from_secs(1);
@@ -50,26 +53,26 @@ const TAKEN: u8 = b'T';
 const REFUSED: u8 = b'R';
 const LEAVES: u8 = b'L';
 
-/// The folder's place of one address: its lock and its socket.
+/// The end of the names of the files that are locked for sessions' names.
+const NAME_END: &str = ".name";
+
+/// The folder's place of one address: its lock, its socket, and the names of its sessions.
 pub(crate) struct Spot {
-    lock: PathBuf,
-    socket: PathBuf,
+    folder: Folder,
+    stem: String,
 }
 
 /// The ownership of an address. Dropping it gives it up.
 pub(crate) struct Ownership {
     spot: Spot,
-    file: File,
+    lock: LockFile,
+    listener: InheritedSocket<UnixListener>,
     /// The socket's file that this owner made.
     socket: Option<Inode>,
 }
 
-/// A file's device and inode, which distinguish it from another file of the same name.
-type Inode = (u64, u64);
-
-fn inode(path: &Path) -> Option<Inode> {
-    symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
-}
+/// A session's lock of its name. Dropping it gives the name up.
+pub(crate) struct Reservation(LockFile);
 
 /// A request to the owner of a port: the session whose callers it should hand over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,35 +97,57 @@ pub(crate) enum Reception {
 }
 
 impl Spot {
-    /// Returns the place of an address. `None` if this user has no folder that is safe.
-    pub(crate) fn of(address: &str) -> Option<Spot> {
-        Spot::within(&folder()?, address)
+    /// Returns the place of an address.
+    ///
+    /// # Errors
+    /// [`InUse::NotShared`].
+    pub(crate) fn of(address: &str) -> Result<Spot, InUse> {
+        Ok(Spot::within(Folder::of_this_user()?, address))
     }
 
-    fn within(folder: &Path, address: &str) -> Option<Spot> {
+    fn within(folder: Folder, address: &str) -> Spot {
         // One folder may be visible in several containers, which do not share ports.
         let network = read_link("/proc/self/ns/net").unwrap_or_default();
         let mut hasher = blake3::Hasher::new_derive_key("quorate-net 2026-11-29 processes that share a port");
         hasher.update(network.as_os_str().as_encoded_bytes()).update(&[0]).update(address.as_bytes());
-        let name = hasher.finalize().to_hex();
-        let path = |end: &str| folder.join(format!("{}.{end}", &name[..32]));
-        is_private(folder).then(|| Spot { lock: path("lock"), socket: path("sock") })
+        let stem = hasher.finalize().to_hex()[..32].to_owned();
+        Spot { folder, stem }
     }
 
-    /// Takes the ownership. `None` if another process has it. A process asks for each address once at a time, and not
-    /// while it owns it.
-    pub(crate) fn own(self) -> Result<Ownership, Spot> {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&self.lock);
-        let owned = file.and_then(|file| {
-            fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            // The owner before removes the file before it gives the lock up.
-            let ours = file.metadata()?;
-            (inode(&self.lock) == Some((ours.dev(), ours.ino()))).then_some(file).ok_or(ErrorKind::NotFound.into())
-        });
-        match owned {
-            Ok(file) => Ok(Ownership { spot: self, file, socket: None }),
-            Err(_) => Err(self),
-        }
+    fn lock(&self) -> PathBuf {
+        self.folder.file(&format!("{}.lock", self.stem))
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.file(&format!("{}.sock", self.stem))
+    }
+
+    fn name(&self, session: &SessionId) -> PathBuf {
+        let session: String = session.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.file(&format!("{}.{session}{NAME_END}", self.stem))
+    }
+
+    /// Takes the ownership, and listens for other processes. `None` if somebody has it.
+    ///
+    /// # Errors
+    /// [`InUse::NotShared`].
+    pub(crate) fn own(self) -> Result<Result<Ownership, Spot>, InUse> {
+        let fault = |error: io::Error| self.folder.fault(&error);
+        let Ok(lock) = LockFile::take(&self.lock()).map_err(fault)? else { return Ok(Err(self)) };
+        let _ = remove_file(self.socket()); // of an owner that was killed
+        let listener = InheritedSocket::new(UnixListener::bind(self.socket()).map_err(fault)?);
+        self.folder.sweep(&self.stem, NAME_END);
+        let socket = inode(&self.socket());
+        Ok(Ok(Ownership { spot: self, lock, listener, socket }))
+    }
+
+    /// Locks the name of a session. Returns the note of the session that has it.
+    ///
+    /// # Errors
+    /// [`InUse::NotShared`].
+    pub(crate) fn reserve(&self, session: &SessionId) -> Result<Result<Reservation, Note>, InUse> {
+        let taken = LockFile::take(&self.name(session)).map_err(|error| self.folder.fault(&error))?;
+        Ok(taken.map(Reservation))
     }
 
     /// Asks the owner to pass a session's callers on.
@@ -134,7 +159,7 @@ impl Spot {
         // The queue of a suspended owner may be full. Connecting fails at once then, instead of waiting.
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
+        connect(&socket, &SocketAddrUnix::new(self.socket())?)?;
         let mut stream = UnixStream::from(socket);
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(ANSWERS))?;
@@ -163,28 +188,41 @@ impl Spot {
 }
 
 impl Ownership {
-    /// Listens for other processes.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub(crate) fn listen(&mut self) -> io::Result<UnixListener> {
-        let _ = remove_file(&self.spot.socket); // of an owner that was killed
-        let listener = UnixListener::bind(&self.spot.socket)?;
-        self.socket = inode(&self.spot.socket);
-        Ok(listener)
+    /// Returns the socket at which other processes join.
+    pub(crate) fn listener(&self) -> &UnixListener {
+        &self.listener
+    }
+
+    /// Returns whether other processes find it at the place of its address: somebody may have emptied the folder.
+    pub(crate) fn is_found(&self, address: &str) -> bool {
+        let found = |spot: Spot| self.lock.is_at(&spot.lock()) && inode(&spot.socket()) == self.socket;
+        Spot::of(address).is_ok_and(found)
     }
 }
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        // If somebody emptied the folder, the files there may be those of another owner.
-        let lock = self.file.metadata().ok().map(|ours| (ours.dev(), ours.ino()));
-        for (path, ours) in [(&self.spot.socket, self.socket), (&self.spot.lock, lock)] {
-            if ours.is_some() && inode(path) == ours {
-                let _ = remove_file(path);
-            }
+        if !self.lock.is_held_here() {
+            return; // a fork leaves everything as it is
         }
-        let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
+        silence(&*self.listener);
+        // If somebody emptied the folder, the file there may be that of another owner.
+        let socket = self.spot.socket();
+        if self.socket.is_some() && inode(&socket) == self.socket {
+            let _ = remove_file(&socket);
+        }
+    }
+}
+
+impl Reservation {
+    /// Returns whether it locks the name of this session at this place: somebody may have emptied the folder.
+    pub(crate) fn holds(&self, spot: &Spot, session: &SessionId) -> bool {
+        self.0.is_at(&spot.name(session))
+    }
+
+    /// Notes that the session is leaving: the next one of its name waits.
+    pub(crate) fn note_leaving(&self) {
+        self.0.note_leaving();
     }
 }
 
@@ -321,29 +359,6 @@ impl Member {
 /// Stops listening, also where a fork holds the socket.
 pub(crate) fn silence(listener: impl AsFd) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
-}
-
-/// Returns this user's folder, which is made if there is none.
-fn folder() -> Option<PathBuf> {
-    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = match runtime {
-        Some(runtime) => runtime.join("quorate"),
-        None => env::temp_dir().join(format!("quorate-{}", rustix::process::geteuid().as_raw())),
-    };
-    let _ = DirBuilder::new().mode(0o700).create(&folder); // it may be there
-    Some(folder)
-}
-
-/// Returns whether only this user can enter a folder, and only this user or the system can replace it.
-fn is_private(folder: &Path) -> bool {
-    let me = rustix::process::geteuid().as_raw();
-    let above = folder.parent().and_then(|parent| parent.metadata().ok());
-    // In a folder that all may write to (sticky), only the owner of an entry can replace it.
-    let above_is_safe = above.is_some_and(|above| {
-        [0, me].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0)
-    });
-    let is_ours = symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o077 == 0);
-    is_ours && above_is_safe
 }
 
 /// Sends bytes, with a socket. Returns how many were sent. It never waits.

@@ -7,11 +7,19 @@ use std::net::TcpListener;
 
 use super::callers::Caller;
 use super::session::SessionId;
+use crate::InUse;
 
 /// No address has a place.
 pub(crate) struct Spot(Infallible);
 
 pub(crate) struct Ownership(Infallible);
+
+pub(crate) struct Reservation(Infallible);
+
+pub(crate) struct Note {
+    pub(crate) process: u32,
+    pub(crate) leaving: bool,
+}
 
 pub(crate) struct Request {
     pub(crate) fingerprint: [u8; 32],
@@ -36,11 +44,15 @@ pub(crate) struct UnixListener(Infallible);
 pub(crate) struct UnixStream(Infallible);
 
 impl Spot {
-    pub(crate) fn of(_: &str) -> Option<Spot> {
-        None
+    pub(crate) fn of(_: &str) -> Result<Spot, InUse> {
+        Err(InUse::Elsewhere)
     }
 
-    pub(crate) fn own(self) -> Result<Ownership, Spot> {
+    pub(crate) fn own(self) -> Result<Result<Ownership, Spot>, InUse> {
+        match self.0 {}
+    }
+
+    pub(crate) fn reserve(&self, _: &SessionId) -> Result<Result<Reservation, Note>, InUse> {
         match self.0 {}
     }
 
@@ -50,7 +62,27 @@ impl Spot {
 }
 
 impl Ownership {
-    pub(crate) fn listen(&mut self) -> io::Result<UnixListener> {
+    pub(crate) fn listener(&self) -> &UnixListener {
+        match self.0 {}
+    }
+
+    pub(crate) fn is_found(&self, _: &str) -> bool {
+        match self.0 {}
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        match self.0 {}
+    }
+}
+
+impl Reservation {
+    pub(crate) fn holds(&self, _: &Spot, _: &SessionId) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn note_leaving(&self) {
         match self.0 {}
     }
 }

@@ -18,7 +18,7 @@ use super::callers::{Caller, Guests, Spoken, WaitingRoom};
 use super::inherited::InheritedSocket;
 use super::io_error;
 use super::knock::{AnswerKeys, Status};
-use super::neighbours::{Member, Ownership, Request, UnixListener, UnixStream, silence};
+use super::neighbours::{Member, Ownership, Request, Spot, UnixListener, UnixStream, silence};
 use super::session::{SessionId, is_namesake};
 use crate::NetError;
 
@@ -26,6 +26,8 @@ use crate::NetError;
 const LONGEST: Duration = Duration::from_secs(1);
 /// The pause after a process could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
+/// The interval at which an owner looks whether other processes find it.
+const LOOK: Duration = Duration::from_secs(1);
 /// The time after a takeover of a port during which no session counts as closed, so that sessions of other processes
 /// can join again.
 const REJOIN_TIME: Duration = Duration::from_secs(1);
@@ -79,25 +81,27 @@ pub(crate) struct Port {
     pub(crate) identity: Arc<Identity>,
     board: Mutex<Board>,
     settled_at: Option<Instant>,
+    /// Whether to take the ownership where this process does not have it.
+    renews: bool,
     stop: AtomicBool,
     waker: Waker,
     /// The socket for other processes to hold; `None` once the port is closed.
     listener: Mutex<Option<InheritedSocket<TcpListener>>>,
-    ownership: Mutex<Option<(Ownership, InheritedSocket<UnixListener>)>>,
+    ownership: Mutex<Option<Ownership>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Port {
     /// Opens a port at a socket, with its `first` session, and returns that session's number, too: no other process may
-    /// open a session of that name before. With `ownership`, sessions of other processes may join. If the port is
-    /// `taken_over`, sessions of other processes have been open at it.
+    /// open a session of that name before. With `ownership`, sessions of other processes may join; if the port `renews`
+    /// it, also later. If the port is `taken_over`, sessions of other processes have been open at it.
     ///
     /// # Errors
     /// [`NetError::Io`].
     pub(crate) fn open(
         identity: Arc<Identity>,
         listener: TcpListener,
-        ownership: Option<Ownership>,
+        (renews, ownership): (bool, Option<Ownership>),
         taken_over: bool,
         (session, way): (SessionId, Way),
     ) -> Result<(Arc<Port>, u64), NetError> {
@@ -108,11 +112,6 @@ impl Port {
         let waker = Waker::new(poll.registry(), STOP).map_err(failed)?;
         let mut calls = InheritedSocket::new(mio::net::TcpListener::from_std(listener.try_clone().map_err(failed)?));
         poll.registry().register(&mut *calls, CALLS, Interest::READABLE).map_err(failed)?;
-        // Where the socket for other processes cannot be made, sessions of this process share the port.
-        let ownership = ownership.and_then(|mut ownership| {
-            ownership.listen().ok().map(|listens| (ownership, InheritedSocket::new(listens)))
-        });
-        let hosts = ownership.as_ref().and_then(|(_, listens)| listens.try_clone().ok().map(InheritedSocket::new));
         let (number, process) = (0, std::process::id());
         let first = Entry { way, process, number, leaving: false };
         let board = Board { entries: BTreeMap::from([(session, first)]), ..Board::default() };
@@ -120,10 +119,11 @@ impl Port {
             identity,
             board: Mutex::new(board),
             settled_at: taken_over.then(|| Instant::now() + REJOIN_TIME),
+            renews,
             stop: AtomicBool::new(false),
             waker,
             listener: Mutex::new(Some(InheritedSocket::new(listener.try_clone().map_err(failed)?))),
-            ownership: Mutex::new(ownership),
+            ownership: Mutex::default(),
             threads: Mutex::default(),
         });
         let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-calls".into()));
@@ -132,11 +132,7 @@ impl Port {
             accepts.accept_all(&listener, poll);
         });
         lock(&port.threads).push(thread.map_err(failed)?);
-        if let Some(hosts) = hosts {
-            let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-joins".into()));
-            // Without a thread, sessions of other processes do not join.
-            lock(&port.threads).extend(this.spawn(move || accepts.host(&hosts)).ok());
-        }
+        port.host_at(&mut lock(&port.ownership), ownership);
         Ok((port, number))
     }
 
@@ -193,8 +189,8 @@ impl Port {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.waker.wake();
         let ownership = lock(&self.ownership).take();
-        if let Some((_, hosts)) = &ownership {
-            silence(&**hosts);
+        if let Some(ownership) = &ownership {
+            silence(ownership.listener());
         }
         let listener = lock(&self.listener).take();
         if let Some(listener) = listener.filter(|_| left.is_empty()) {
@@ -212,9 +208,10 @@ impl Port {
         }
     }
 
-    fn accept_all(&self, listener: &TcpListener, mut poll: Poll) {
+    fn accept_all(self: &Arc<Self>, listener: &TcpListener, mut poll: Poll) {
         let (expects, mut events) = (|address| self.expects(address), Events::with_capacity(16));
         let Ok(mut waiting) = WaitingRoom::new(&self.identity.keys, &expects) else { return };
+        let mut look_at = Instant::now() + LOOK;
         while !self.stop.load(Ordering::Relaxed) {
             let (spoke, more) = waiting.admit(listener);
             spoke.into_iter().for_each(|spoken| self.pass_on(spoken));
@@ -222,6 +219,24 @@ impl Port {
             if poll.poll(&mut events, Some(pause)).is_err_and(|error| error.kind() != ErrorKind::Interrupted) {
                 return;
             }
+            if Instant::now() >= look_at {
+                self.renew();
+                look_at = Instant::now() + LOOK;
+            }
+        }
+    }
+
+    /// Takes the ownership again where other processes do not find it: programs that clean folders may have removed its
+    /// files, and it may have been impossible to make them.
+    fn renew(self: &Arc<Self>) {
+        let mut ownership = lock(&self.ownership);
+        let found = ownership.as_ref().is_some_and(|ownership| ownership.is_found(&self.identity.address));
+        if found || !self.renews || self.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        *ownership = None; // its lock may be the one that is wanted
+        if let Ok(Ok(next)) = Spot::of(&self.identity.address).and_then(Spot::own) {
+            self.host_at(&mut ownership, Some(next));
         }
     }
 
@@ -253,7 +268,18 @@ impl Port {
         }
     }
 
-    /// Accepts sessions of other processes.
+    /// Accepts sessions of other processes from now on, with the ownership that this process has.
+    fn host_at(self: &Arc<Self>, place: &mut Option<Ownership>, ownership: Option<Ownership>) {
+        let hosts = ownership.as_ref().and_then(|owned| owned.listener().try_clone().ok().map(InheritedSocket::new));
+        *place = ownership;
+        if let Some(hosts) = hosts {
+            let (accepts, this) = (Arc::clone(self), thread::Builder::new().name("quorate-joins".into()));
+            // Without a thread, sessions of other processes do not join.
+            lock(&self.threads).extend(this.spawn(move || accepts.host(&hosts)).ok());
+        }
+    }
+
+    /// Accepts sessions of other processes, until the socket no longer listens.
     fn host(self: &Arc<Self>, hosts: &UnixListener) {
         while !self.stop.load(Ordering::Relaxed) {
             match hosts.accept() {
@@ -261,6 +287,7 @@ impl Port {
                     let (this, thread) = (Arc::clone(self), thread::Builder::new().name("quorate-member".into()));
                     drop(thread.spawn(move || this.serve(stream)));
                 }
+                Err(error) if error.kind() == ErrorKind::InvalidInput => return, // it does not listen
                 Err(_) => thread::sleep(PAUSE),
             }
         }

@@ -1,6 +1,8 @@
 //! A party in a process of its own: this program once more, which runs one entry.
 
+use std::io::Read;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -43,6 +45,17 @@ pub struct Process(Child);
 impl Process {
     /// Starts a party of a session; of the default one if there is no name.
     pub fn of_party(me: usize, keys: &Keys, addresses: &[SocketAddr], session: Option<&str>) -> Process {
+        Process(Process::command(me, keys, addresses, session).spawn().unwrap())
+    }
+
+    /// Starts a party of a session like `of_party`, with another folder for what the user runs.
+    pub fn of_party_in(folder: &Path, me: usize, keys: &Keys, addresses: &[SocketAddr], session: &str) -> Process {
+        let mut command = Process::command(me, keys, addresses, Some(session));
+        command.arg("--nocapture");
+        Process(command.env("XDG_RUNTIME_DIR", folder).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn command(me: usize, keys: &Keys, addresses: &[SocketAddr], session: Option<&str>) -> Command {
         let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
@@ -51,7 +64,8 @@ impl Process {
             .env(ADDRESSES, addresses.join(","))
             .env(ME, me.to_string())
             .stdout(Stdio::null());
-        Process(command.envs(session.map(|name| (SESSION, name))).spawn().unwrap())
+        command.envs(session.map(|name| (SESSION, name)));
+        command
     }
 
     pub fn id(&self) -> u32 {
@@ -72,6 +86,20 @@ impl Process {
         while !stopped() {
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Lets a process that was stopped continue.
+    #[cfg(unix)]
+    pub fn thaw(&self) {
+        assert!(Command::new("kill").args(["-CONT", &self.0.id().to_string()]).status().unwrap().success());
+    }
+
+    /// Waits for the end of a process of `of_party_in`, which has to fail. Returns what it printed.
+    pub fn failure(&mut self) -> String {
+        let mut printed = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+        assert!(!self.0.wait().unwrap().success());
+        printed
     }
 
     /// Waits for the end of the process, which has to succeed.

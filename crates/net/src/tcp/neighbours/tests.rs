@@ -1,5 +1,6 @@
 //! Tests of `neighbours`: folders, requests, and what else may arrive at the socket.
 
+use std::env;
 use std::fs::{Permissions, create_dir_all, remove_dir_all, set_permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::super::pinned::Pinned;
 use super::super::port::{Identity, Obstacle, Port, Way};
 use super::super::{PartyConfig, TcpConfig, keygen};
 use super::*;
-use crate::NetError;
+use crate::{FolderFault, NetError};
 
 /// Returns the way to a session of this process that takes no callers.
 fn here() -> Way {
@@ -46,8 +47,16 @@ impl Scratch {
         set_permissions(self.folder(), Permissions::from_mode(folder)).unwrap();
     }
 
-    fn spot(&self) -> Option<Spot> {
-        Spot::within(&self.folder(), "127.0.0.1:9000")
+    fn spot(&self) -> Spot {
+        Spot::within(Folder::made(self.folder()).unwrap(), "127.0.0.1:9000")
+    }
+
+    /// Returns the fault of a folder in it.
+    fn fault(&self, name: &str) -> FolderFault {
+        match Folder::made(self.0.join(name)).err() {
+            Some(InUse::NotShared { folder, fault }) if folder == self.0.join(name) => fault,
+            other => panic!("{other:?}"),
+        }
     }
 }
 
@@ -60,44 +69,49 @@ impl Drop for Scratch {
 #[test]
 fn only_a_folder_of_this_user_alone_is_used() {
     let scratch = Scratch::new("folders");
-    assert!(scratch.spot().is_some());
+    let of = |name| scratch.fault(name);
+    assert!(Folder::made(scratch.folder()).is_ok());
     for open in [0o701, 0o710, 0o740, 0o755, 0o777] {
         scratch.set(0o755, open);
-        assert!(scratch.spot().is_none(), "{open:o}");
+        assert_eq!(of("quorate"), FolderFault::Open, "{open:o}");
     }
     scratch.set(0o777, 0o700);
-    assert!(scratch.spot().is_none(), "others may put another folder there");
+    assert_eq!(of("quorate"), FolderFault::Exposed, "others may put another folder there");
     scratch.set(0o1777, 0o700);
-    assert!(scratch.spot().is_some(), "as in /tmp");
-    let link = scratch.0.join("link");
-    symlink(scratch.folder(), &link).unwrap();
-    assert!(Spot::within(&link, "127.0.0.1:9000").is_none(), "a link to a folder");
-    assert!(Spot::within(&scratch.0.join("nowhere"), "127.0.0.1:9000").is_none());
+    assert!(Folder::made(scratch.folder()).is_ok(), "as in /tmp");
+    symlink(scratch.folder(), scratch.0.join("link")).unwrap();
+    assert_eq!(of("link"), FolderFault::NoFolder);
+    assert_eq!(of("nowhere/quorate"), FolderFault::NotMade(ErrorKind::NotFound));
     // Only the system's administrator can give folders away.
     if chown(scratch.folder(), Some(4_294_000_000), None).is_ok() {
-        assert!(scratch.spot().is_none(), "another user's folder");
+        assert_eq!(of("quorate"), FolderFault::Foreign);
     }
 }
 
 #[test]
 fn each_address_has_a_place_of_its_own() {
     let scratch = Scratch::new("addresses");
-    let of = |address| Spot::within(&scratch.folder(), address).unwrap();
-    assert_eq!(of("a:1").socket, of("a:1").socket);
-    assert_ne!(of("a:1").socket, of("a:2").socket);
-    assert_ne!(of("a:1").lock, of("a:1").socket);
+    let of = |address| Spot::within(Folder::made(scratch.folder()).unwrap(), address);
+    assert_eq!(of("a:1").socket(), of("a:1").socket());
+    assert_ne!(of("a:1").socket(), of("a:2").socket());
+    assert_ne!(of("a:1").lock(), of("a:1").socket());
+    assert_ne!(of("a:1").name(&[1; ID_BYTES]), of("a:1").name(&[2; ID_BYTES]));
+    assert_ne!(of("a:1").name(&[1; ID_BYTES]), of("a:2").name(&[1; ID_BYTES]));
 }
 
 #[test]
 fn an_owner_leaves_nothing_behind() {
     let scratch = Scratch::new("ends");
-    let (lock, socket) = (scratch.spot().unwrap().lock, scratch.spot().unwrap().socket);
+    let (lock, socket) = (scratch.spot().lock(), scratch.spot().socket());
     std::fs::write(&socket, b"of an owner that was killed").unwrap();
-    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
-    let listener = ownership.listen().unwrap();
+    let ownership = own(&scratch);
     assert!(lock.exists() && UnixStream::connect(&socket).is_ok());
-    drop((ownership, listener));
+    drop(ownership);
     assert!(!lock.exists() && !socket.exists());
+}
+
+fn own(scratch: &Scratch) -> Ownership {
+    scratch.spot().own().unwrap().ok().expect("an address that nobody owns")
 }
 
 fn request(fingerprint: u8, session: u8) -> Request {
@@ -110,16 +124,16 @@ fn whatever_arrives_at_the_socket_sessions_join() {
     let certificates = [vec![1], vec![2]].map(CertificateDer::from);
     let keys = Arc::new(AnswerKeys::of_called(0, &certificates));
     let identity = Identity { address: "127.0.0.1:9000".into(), fingerprint: [1; FINGERPRINT_BYTES], keys };
-    let ownership = scratch.spot().unwrap().own().ok().unwrap();
+    let owned = (false, Some(own(&scratch)));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, _) = Port::open(Arc::new(identity), listener, Some(ownership), false, ([9; ID_BYTES], here())).unwrap();
-    let spot = scratch.spot().unwrap();
+    let (port, _) = Port::open(Arc::new(identity), listener, owned, false, ([9; ID_BYTES], here())).unwrap();
+    let spot = scratch.spot();
     let own = std::process::id();
     // It was open before anybody could join.
     assert!(matches!(spot.join(&request(1, 9)), Reception::Taken { process, leaving: false } if process == own));
     let mut held = Vec::new();
     for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &MAGIC, &[0; REQUEST_BYTES], &[255; 5000]] {
-        let mut stream = UnixStream::connect(&spot.socket).unwrap();
+        let mut stream = UnixStream::connect(spot.socket()).unwrap();
         stream.write_all(bytes).unwrap();
         held.push(stream);
     }
@@ -171,18 +185,18 @@ fn no_session_waits_for_the_owner_of_another_port() {
     // An address that nobody can own, at which an owner listens that says nothing.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap(); // by no other test
     let address = taken.local_addr().unwrap().to_string();
-    let Some(Spot { lock, socket }) = Spot::of(&address) else { return };
-    create_dir_all(&lock).unwrap();
-    let silent = UnixListener::bind(&socket).unwrap();
+    let Ok(spot) = Spot::of(&address) else { return };
+    let _held = LockFile::take(&spot.lock()).unwrap().unwrap();
+    let silent = UnixListener::bind(spot.socket()).unwrap();
     let deadline = Instant::now() + ANSWERS * 5;
     thread::scope(|scope| {
         let waits = scope.spawn(|| Door::open(&config(&address), &pinned, None, deadline).map(drop));
         let (_held, start) = (silent.accept().unwrap(), Instant::now());
         drop(Door::open(&config("127.0.0.1:0"), &pinned, None, deadline).unwrap());
         assert!(start.elapsed() < ANSWERS * 3 / 4, "{:?}", start.elapsed());
-        assert!(matches!(waits.join().unwrap(), Err(NetError::PortInUse { .. })));
+        assert!(matches!(waits.join().unwrap(), Err(NetError::PortInUse { why: InUse::Silent, .. })));
     });
-    let _ = (std::fs::remove_dir(&lock), remove_file(&socket), remove_dir_all(&dir));
+    let _ = (remove_file(spot.socket()), remove_dir_all(&dir));
 }
 
 /// Returns an owner's end and a member's end of a membership at a socket that listens.
@@ -195,15 +209,15 @@ fn members() -> (Member, Membership) {
 #[test]
 fn a_socket_that_was_closed_is_not_listened_at() {
     let scratch = Scratch::new("closed");
-    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
-    let hosts = ownership.listen().unwrap();
+    let ownership = own(&scratch);
+    let hosts = ownership.listener();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for listens in [true, false] {
         if !listens {
             silence(&listener);
         }
         let welcomed = thread::scope(|scope| {
-            let member = scope.spawn(|| scratch.spot().unwrap().join(&request(1, 3)));
+            let member = scope.spawn(|| scratch.spot().join(&request(1, 3)));
             let (owner, _) = Member::ask(hosts.accept().unwrap().0).unwrap();
             owner.welcome(&listener).unwrap();
             matches!(member.join().unwrap(), Reception::Welcome(_))
@@ -231,9 +245,8 @@ fn a_caller_whose_socket_could_not_be_opened_is_lost_alone() {
 #[test]
 fn an_owner_whose_files_were_replaced_leaves_those_of_the_next() {
     let scratch = Scratch::new("replaced");
-    let (lock, socket) = (scratch.spot().unwrap().lock, scratch.spot().unwrap().socket);
-    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
-    let _listens = ownership.listen().unwrap();
+    let (lock, socket) = (scratch.spot().lock(), scratch.spot().socket());
+    let ownership = own(&scratch);
     for path in [&lock, &socket] {
         // The old file stays: the new one has another number.
         std::fs::rename(path, path.with_extension("old")).unwrap();
@@ -241,21 +254,16 @@ fn an_owner_whose_files_were_replaced_leaves_those_of_the_next() {
     }
     drop(ownership);
     assert!(lock.exists() && socket.exists());
-    // One that never listened leaves the socket alone.
-    std::fs::remove_file(&lock).unwrap();
-    drop(scratch.spot().unwrap().own().ok().unwrap());
-    assert!(!lock.exists() && socket.exists());
 }
 
 #[test]
 fn an_owner_whose_queue_is_full_is_not_waited_for() {
     let scratch = Scratch::new("full");
-    let mut ownership = scratch.spot().unwrap().own().ok().unwrap();
-    let hosts = ownership.listen().unwrap();
-    rustix::net::listen(&hosts, 0).unwrap();
-    let _first = UnixStream::connect(&scratch.spot().unwrap().socket).unwrap();
+    let ownership = own(&scratch);
+    rustix::net::listen(ownership.listener(), 0).unwrap();
+    let _first = UnixStream::connect(scratch.spot().socket()).unwrap();
     let (sender, told) = std::sync::mpsc::channel();
-    let spot = scratch.spot().unwrap();
+    let spot = scratch.spot();
     thread::spawn(move || sender.send(matches!(spot.join(&request(1, 3)), Reception::Nobody)));
     assert_eq!(told.recv_timeout(ANSWERS * 5), Ok(true));
 }
