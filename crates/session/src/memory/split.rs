@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, shape};
+use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, Units, shape};
 
 use quorate_ring::Conv;
 
@@ -260,10 +260,7 @@ impl Split {
 /// Returns the elements `range` of a node that is made element by element, or moves elements: the operation on this
 /// range, and what it reads. A dry run does not look at positions.
 pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
-    let of_range = |divisors: &[i128]| match divisors {
-        [one] => [*one].into(),
-        all => all[range.clone()].into(),
-    };
+    let of_range = |units: &Units| Units::from(units.part(range.clone()).as_slice());
     let op = match &node.op {
         Op::Gather(_) | Op::Broadcast if dry => return (Op::Gather(Index::of_len(range.len())), vec![Take::Whole]),
         Op::Gather(index) => return (Op::Gather(list(index.part(range))), vec![Take::Whole]),
@@ -271,13 +268,24 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
             let from = &graph.node(node.inputs[0]).shape;
             return (Op::Gather(list(shape::broadcast_part(from, &node.shape, range))), vec![Take::Whole]);
         }
-        Op::Constant(units) => Op::Constant(units.part(range.clone()).as_slice().into()),
+        Op::Constant(units) => Op::Constant(of_range(units)),
         Op::FloorDiv(divisors) => Op::FloorDiv(of_range(divisors)),
         Op::Remainder(divisors) => Op::Remainder(of_range(divisors)),
         Op::Scale(scale) => Op::Scale(scale.part(range.clone()).into()),
         other => other.clone(),
     };
     (op, vec![Take::Range(range); node.inputs.len()])
+}
+
+/// Returns the number of elements after which an operation's own public numbers (divisors, factors) come again; `None`
+/// where it has none, or one for all elements.
+pub(crate) fn own_period(op: &Op) -> Option<usize> {
+    match op {
+        Op::FloorDiv(divisors) | Op::Remainder(divisors) => Some(divisors.period()),
+        Op::Scale(scale) => Some(scale.period()),
+        _ => None,
+    }
+    .filter(|&period| period > 1)
 }
 
 /// Returns the pattern of a node whose elements are made of elements of its first operand that lie near each other: the

@@ -15,7 +15,7 @@ use quorate_graph::{NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::memory::split;
-use crate::memory::split::{Piece, Put, Split, Take, near_of};
+use crate::memory::split::{Piece, Put, Split, Take, near_of, own_period};
 use crate::run::executor::Executor;
 use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, constant, phantom};
@@ -69,11 +69,7 @@ impl<S: Computes> Executor<'_, S> {
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
     fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
         let node = self.work.graph.node(id);
-        let is_own = match &node.op {
-            Op::FloorDiv(divisors) | Op::Remainder(divisors) => divisors.len() > 1,
-            Op::Scale(scale) => scale.reals().len() > 1,
-            _ => false,
-        };
+        let is_own = !own_period(&node.op).is_none_or(|period| units.is_multiple_of(period));
         // Pieces of whole rows read alike what is near them.
         let has_parts = |(each, _): (usize, usize)| !units.is_multiple_of(each);
         let is_uneven = self.reads_near(id, sources) && near_of(self.work.graph, node).is_some_and(has_parts);
@@ -135,7 +131,7 @@ impl<S: Computes> Executor<'_, S> {
             };
             let value = Arc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
-                Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
+                Op::Constant(units) => Value::Public(constant(node.dtype, units, len)),
                 Op::Input { owner, .. } => {
                     let read = self.read_input(&ctx, id, *owner, elements);
                     self.clock.time(&ctx, id.0, read).await?

@@ -188,6 +188,41 @@ fn reads() -> Program {
     p
 }
 
+/// Returns steps on public numbers that are broadcast: rows, columns, and numbers between other axes.
+fn repeated() -> Program {
+    let mut p = Program::default();
+    let numbers: Vec<i128> = (0..15).map(|i| i * 7 % 11 + 1).collect();
+    let reals: Vec<f64> = numbers.iter().map(|&n| 0.37 * n as f64 - 2.0).collect();
+    let cases: [(&[usize], &[usize]); 5] = [
+        (&[6], &[5, 6]),
+        (&[5, 1], &[5, 6]),
+        (&[2, 1], &[5, 2, 3]),
+        (&[5, 1, 3], &[5, 2, 3]),
+        (&[1, 2, 3], &[5, 2, 3]),
+    ];
+    for (shape, to) in cases {
+        let count = shape.iter().product();
+        let row = Operand::Ints { shape, values: &numbers[..count] };
+        let real = Operand::Reals { shape, values: &reals[..count] };
+        let (x, f, b) = (p.input(to, INT, 9000), p.input(to, FIXED, 1500), p.input(to, Dtype::Bit, 1));
+        for op in [B::Add, B::Mul, B::Lt, B::Eq, B::And] {
+            p.reveal(|mut at| at.binary(op, x, row));
+        }
+        p.reveal(|mut at| at.binary(B::Sub, row, x));
+        p.reveal(|mut at| at.binary(B::Mul, f, real));
+        p.reveal(|mut at| at.select(b, row, x));
+        let quotient = p.reveal(|mut at| at.floor_div(x, row));
+        p.reveal(|mut at| at.remainder(x, quotient, row));
+        p.reveal(|mut at| at.divide(f, row));
+        let read = p.read(to, INT, 300);
+        let product = p.at().binary(B::Mul, read, row).unwrap();
+        let low = p.at().binary(B::Lt, product, row).unwrap();
+        p.reveal(|mut at| at.sum(low, Some(0), false));
+    }
+    p.within = 0;
+    p
+}
+
 /// Runs a program in pieces of each size, with and without values within others; passes what was opened to `check`.
 fn in_pieces<F: Family>(program: &Program, parties: usize, sizes: &[usize], check: impl Fn(&[Vec<i128>])) {
     let dry = F::dry(parties, 0, &Choices::default()).unwrap();
@@ -221,6 +256,13 @@ fn exact_operations_equal_those_in_the_clear() {
     check_exact::<Clear>(&everything(), 1, &[1, 2, 3, 4, 7, 16, 512]);
     check_exact::<Rss>(&everything(), 3, &[1, 2, 7, 512]);
     check_exact::<Rss>(&everything(), 5, &[4]);
+}
+
+#[test]
+fn public_numbers_are_repeated_within_each_piece() {
+    let program = repeated();
+    check_exact::<Clear>(&program, 1, &[1, 4, 7, 12, 512]);
+    check_exact::<Rss>(&program, 3, &[5, 12]);
 }
 
 /// Winners of pieces meet in the same pairs as without pieces, and the first of equal candidates wins.
@@ -341,8 +383,8 @@ impl Visit for Counted<'_> {
 
 #[test]
 fn figures_are_those_of_all_pieces() {
-    for program in [everything(), approximations(), chains()] {
-        for units in [1, 2, 5, 7] {
+    for program in [everything(), approximations(), chains(), repeated()] {
+        for units in [1, 2, 5, 6, 7] {
             for (protocol, parties) in [
                 (Protocol::Rss, 3),
                 (Protocol::Aby, 2),
