@@ -34,7 +34,7 @@ pub(crate) enum Split {
     Rows { m: usize, k: usize, n: usize },
     /// Columns of a product and of its right operand.
     Columns { m: usize, k: usize, n: usize },
-    /// Terms of the sums of a row times a matrix.
+    /// Terms of the sums of a row times a matrix. Fixed point is truncated once, after all terms are added.
     Terms { k: usize, n: usize },
     /// Products of a batch.
     Products { batch: usize, m: usize, k: usize, n: usize },
@@ -87,7 +87,7 @@ impl Split {
             Pieces::Gathered => Split::Gathered(node.dtype.bits() as usize),
             Pieces::Runs => Split::Runs,
             Pieces::Sums(axis) => Split::Sums(axis),
-            Pieces::Products { batch: 1, m: 1, k, n } if n <= k && graph.cut(id).is_none() => Split::Terms { k, n },
+            Pieces::Products { batch: 1, m: 1, k, n } if n <= k => Split::Terms { k, n },
             Pieces::Products { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
             Pieces::Products { batch: 1, m, k, n } => Split::Rows { m, k, n },
             Pieces::Products { batch, m, k, n } => Split::Products { batch, m, k, n },
@@ -185,8 +185,8 @@ impl Split {
         let reads_range = |place: usize| match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
             Split::Runs | Split::Terms { .. } | Split::Products { .. } | Split::Blocks(_) => true,
-            Split::Rows { .. } | Split::Images(_) => place == 0,
-            Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
+            Split::Rows { .. } | Split::Images(_) | Split::Rounds(_) => place == 0,
+            Split::Positions | Split::Columns { .. } | Split::Lanes(_) => false,
         };
         let mut places = (0..node.inputs.len()).filter(|&place| node.inputs[place] == operand);
         let Some(first) = places.next().filter(|&first| reads_range(first)) else { return false };

@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
+use quorate_engine::{Chunks, Ctx, Error, Form, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
 use quorate_gadgets::Computes;
-use quorate_graph::{NodeId, Op};
+use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::memory::split;
@@ -39,10 +39,8 @@ impl<S: Computes> Executor<'_, S> {
         let graph = self.work.graph;
         let node = graph.node(id);
         let split = Split::of(graph, id).ok_or(Error::Bug { what: "a step in pieces that cannot be cut" })?;
-        if let (Split::Rounds(axis), Some(operand)) = (split, node.inputs.first().and_then(|input| sources.get(input)))
-        {
-            let compute = self.in_rounds(ctx, id, axis, (units, window), operand);
-            return self.clock.time(ctx, id.0, compute).await;
+        if let Split::Rounds(axis) = split {
+            return self.in_rounds(ctx, id, axis, (units, window), sources).await;
         }
         let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
         let chunks = Chunks { len: split.units(node), chunk: units, window };
@@ -63,11 +61,17 @@ impl<S: Computes> Executor<'_, S> {
             true => ctx.stream_alike(chunks, work, write).await?,
             false => ctx.stream(chunks, work, write).await?,
         }
-        written.map(|()| whole)
+        written?;
+        match (split, whole) {
+            (Split::Terms { .. }, Value::Arith(sums)) => {
+                self.clock.time(ctx, id.0, self.cut(ctx, id, sums)).await.map(Value::Arith)
+            }
+            (_, whole) => Ok(whole),
+        }
     }
 
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
-    fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
+    pub(crate) fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
         let node = self.work.graph.node(id);
         let is_own = !own_period(&node.op).is_none_or(|period| units.is_multiple_of(period));
         // Pieces of whole rows read alike what is near them.
@@ -109,6 +113,11 @@ impl<S: Computes> Executor<'_, S> {
             drop(made); // so that the operands have no other user
             match op {
                 Op::Reshape => operands.first().map(|operand| (**operand).clone()).ok_or(KINDS),
+                // Only sums of all terms are truncated.
+                &Op::MatMul { m, k, n, .. } if is_terms(self.work.graph, id) => {
+                    let pair = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+                    self.raw_product(ctx, Form::MatMul { m, k, n }, pair).await.map(Value::Arith)
+                }
                 _ => Box::pin(self.operation(ctx, id, op, &operands)).await,
             }
         };
@@ -116,7 +125,13 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Makes the elements `range` of the value of node `id`, which is within the step's pieces.
-    fn make<'a>(&'a self, ctx: Ctx, id: NodeId, range: Range<usize>, sources: &'a Sources<S>) -> Made<'a, S> {
+    pub(crate) fn make<'a>(
+        &'a self,
+        ctx: Ctx,
+        id: NodeId,
+        range: Range<usize>,
+        sources: &'a Sources<S>,
+    ) -> Made<'a, S> {
         Box::pin(async move {
             let graph = self.work.graph;
             let node = graph.node(id);
@@ -144,7 +159,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns the description, for messages, of a node that is made within a piece; `None` where it sends nothing.
-    fn step_of(&self, id: NodeId) -> Option<Step> {
+    pub(crate) fn step_of(&self, id: NodeId) -> Option<Step> {
         let graph = self.work.graph;
         let talks = graph.node(id).op.talks();
         talks.then(|| Step { id: id.0, name: graph.describe(id).into() })
@@ -193,6 +208,11 @@ impl<S: Computes> Executor<'_, S> {
         }
         Ok(())
     }
+}
+
+/// Returns whether the pieces of a node are terms of its sums.
+fn is_terms(graph: &Graph, id: NodeId) -> bool {
+    matches!(Split::of(graph, id), Some(Split::Terms { .. }))
 }
 
 /// Returns the number of elements of a product of matrices.
