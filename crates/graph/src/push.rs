@@ -14,6 +14,7 @@ use crate::origin::origin;
 use crate::properties::Pieces;
 use crate::ranges::{self, Reach};
 use crate::rules::{Rings, Watch};
+use crate::shape::Repeats;
 use crate::source::Source;
 use crate::units::Units;
 use crate::{cut, digits, reference, shape, sparse, unbounded, unproven};
@@ -52,9 +53,13 @@ fn check_length(op: &Op, operands: &[&Node], shape: &[usize]) -> Result<(), Faul
 fn repeated(op: &Op, operands: &[&Node], shape: &[usize], dtype: Dtype) -> Option<Units> {
     let Op::Constant(units) = &operands.first()?.op else { return None };
     match op {
+        _ if units.is_empty() || shape.contains(&0) => None,
         Op::Reshape => Some(units.clone()),
-        // Behind the last axis nothing is added, so that all elements come again.
+        // If only axes before the first are added, all elements come again.
         Op::Broadcast if units.len() == 1 || shape.ends_with(&operands[0].shape) => Some(units.clone()),
+        Op::Broadcast => {
+            Some(Units::broadcast(&units.expand(operands[0].elements()), &Repeats::new(&operands[0].shape, shape)))
+        }
         Op::Bits if units.each() == 1 => {
             let bits = operands[0].dtype.bits();
             let one = Node { shape: vec![units.len()], ..operands[0].clone() };

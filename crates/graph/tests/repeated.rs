@@ -99,12 +99,16 @@ fn they_mean_what_a_number_for_each_element_means() {
         let public = Public::new(from, to);
         let count: i128 = to.iter().product::<usize>() as i128;
         let values: Vec<i128> = (0..count).map(|i| i * 37 % 101 - 50).collect();
-        for made in ON_INTEGERS {
+        for (made, is_array) in ON_INTEGERS.into_iter().flat_map(|made| [(made, false), (made, true)]) {
             let [(few, few_id), (all, all_id)] = [(from, &public.values), (to, &public.all)].map(|(shape, numbers)| {
                 let mut p = Program::default();
                 let x = p.at().input(0, 3, to, INT, Some(Bound::Int(100))).unwrap();
                 p.inputs.insert(x, values.clone());
-                let made = made(p.at(), x, Operand::Ints { shape, values: numbers }).unwrap();
+                let by = match is_array {
+                    true => Operand::Node(p.at().constant_ints(shape, numbers, INT).unwrap()),
+                    false => Operand::Ints { shape, values: numbers },
+                };
+                let made = made(p.at(), x, by).unwrap();
                 (p, made)
             });
             let node = few.graph.node(few_id);
@@ -115,7 +119,7 @@ fn they_mean_what_a_number_for_each_element_means() {
             compared += 1;
         }
     }
-    assert_eq!(compared, shapes.len() * ON_INTEGERS.len());
+    assert_eq!(compared, 2 * shapes.len() * ON_INTEGERS.len());
 }
 
 #[test]

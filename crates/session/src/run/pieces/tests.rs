@@ -228,7 +228,7 @@ fn repeated() -> Program {
         let low = p.at().binary(B::Lt, product, row).unwrap();
         p.reveal(|mut at| at.sum(low, Some(0), false));
     }
-    p.within = 0;
+    p.within = 70;
     p
 }
 
