@@ -19,8 +19,8 @@ use crate::shape::Repeats;
 use crate::units::{Units, repeated};
 
 /// The multiplication of every element: x becomes n x + floor((m x + half) / 2^shift), with 2^(shift-1) as the half
-/// (where results are rounded either way, with no half). There is one n, m or limit for each element, or one for all, or
-/// they are repeated.
+/// (where results are rounded either way, with no half). There is one n, m or limit for each element, or one for all,
+/// or they are repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// n.

@@ -88,9 +88,16 @@ impl Units {
     /// Returns the numbers for the elements `range` of an array: one for each, or the one that stands for all.
     pub fn part(&self, range: Range<usize>) -> Vec<i128> {
         match self.len() {
-            0 | 1 => self.to_vec(),
-            _ if range.end <= self.len() && self.each == 1 => self.slice(range),
-            _ => repeated(&self.to_vec(), self.each, range),
+            0 | 1 => return self.to_vec(),
+            _ if range.is_empty() => return vec![],
+            _ => {}
+        }
+        let before = range.start - range.start % self.period();
+        let (start, end) = (range.start - before, range.end - before);
+        let (first, last) = (start / self.each, end.div_ceil(self.each));
+        match last <= self.len() {
+            true => repeated(&self.slice(first..last), self.each, start - first * self.each..end - first * self.each),
+            false => repeated(&self.to_vec(), self.each, start..end),
         }
     }
 

@@ -57,8 +57,8 @@ impl Raw {
     }
 }
 
-/// Returns the elements where `stays` is true, and computed ones elsewhere. Each of `stays` holds for `each` elements in
-/// a row; after the last one, the first one is next.
+/// Returns the elements where `stays` is true, and computed ones elsewhere. Each of `stays` holds for `each` elements
+/// in a row; after the last one, the first one is next.
 fn kept_where(from: Source, stays: Vec<bool>, each: usize) -> Raw {
     if from.is_computed() || !stays.contains(&true) {
         return Raw::default();

@@ -72,12 +72,20 @@ impl<S: Computes> Executor<'_, S> {
 
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
     pub(crate) fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
+        self.are_alike(id, sources, units, Some(units))
+    }
+
+    /// Returns whether pieces cost the same; each begins `step` elements after the one before, or `None`: at any.
+    fn are_alike(&self, id: NodeId, sources: &Sources<S>, units: usize, step: Option<usize>) -> bool {
         let node = self.work.graph.node(id);
-        let is_own = !own_period(&node.op).is_none_or(|period| units.is_multiple_of(period));
+        let begins_alike = |period: usize| step.is_some_and(|step| step.is_multiple_of(period));
+        let is_own = !own_period(&node.op).is_none_or(begins_alike);
         // Pieces of whole rows read alike what is near them.
         let has_parts = |(each, _): (usize, usize)| !units.is_multiple_of(each);
         let is_uneven = self.reads_near(id, sources) && near_of(self.work.graph, node).is_some_and(has_parts);
-        let is_near = |input: &NodeId| sources.contains_key(input) || self.is_alike(*input, sources, units);
+        // A piece of these reads the same elements of each operand.
+        let step = step.filter(|_| node.op.is_elementwise() || matches!(node.op, Op::Sum(_) | Op::Reshape));
+        let is_near = |input: &NodeId| sources.contains_key(input) || self.are_alike(*input, sources, units, step);
         !is_own && !is_uneven && node.inputs.iter().all(is_near)
     }
 

@@ -19,8 +19,8 @@ use crate::work::data::ring_of;
 use crate::work::value::{KINDS, Value};
 
 impl<S: Computes> Executor<'_, S> {
-    /// Computes the extremum node `id`, `rows` rows of its operand at a time; there are no outer blocks. An operand that
-    /// is within the step's pieces is made for each of them.
+    /// Computes the extremum node `id`, `rows` rows of its operand at a time; there are no outer blocks. An operand
+    /// that is within the step's pieces is made for each of them.
     pub(crate) async fn in_rounds(
         &self,
         ctx: &Ctx,

@@ -228,7 +228,13 @@ fn repeated() -> Program {
         let low = p.at().binary(B::Lt, product, row).unwrap();
         p.reveal(|mut at| at.sum(low, Some(0), false));
     }
-    p.within = 70;
+    // Quotients, each of which is compared with two numbers.
+    let pairs = p.input(&[8, 2], INT, 9000);
+    let quotient = p.at().floor_div(pairs, Operand::Ints { shape: &[2], values: &[8, 5] }).unwrap();
+    let column = p.at().reshape(quotient, &[16, 1]).unwrap();
+    let less = p.at().binary(B::Lt, column, Operand::Ints { shape: &[2], values: &[9, 90] }).unwrap();
+    p.reveal(|mut at| at.sum(less, Some(0), false));
+    p.within = 73;
     p
 }
 
