@@ -234,7 +234,7 @@ fn repeated() -> Program {
     let column = p.at().reshape(quotient, &[16, 1]).unwrap();
     let less = p.at().binary(B::Lt, column, Operand::Ints { shape: &[2], values: &[9, 90] }).unwrap();
     p.reveal(|mut at| at.sum(less, Some(0), false));
-    p.within = 73;
+    p.within = 74;
     p
 }
 
