@@ -334,3 +334,67 @@ def test_what_a_held_value_is_revealed_with_is_counted() -> None:
     # Shares and tags of both, the opened values as share and as number, and the values that wait for the check.
     each = 2 * 32 + 2 * 8 + 24
     assert 10**5 * each <= taken < 10**5 * (each + 2)
+
+
+#: Operations on an array of 20 columns, and a public number for each of them.
+ROWS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "sum": lambda mpc, x, row: x + row,
+    "difference": lambda mpc, x, row: row - x,
+    "product": lambda mpc, x, row: x * row,
+    "compare": lambda mpc, x, row: x < row,
+    "equal": lambda mpc, x, row: x == row,
+    "choose": lambda mpc, x, row: mpc.where(x < 5, x, row),
+    "quotient": lambda mpc, x, row: x // row,
+    "remainder": lambda mpc, x, row: x % row,
+    "multiple": lambda mpc, x, row: x * (row / 7),
+    "divide": lambda mpc, x, row: x / row,
+    "bits": lambda mpc, x, row: x & row,
+}
+
+# Builds and plans one of them on 10^6 rows that are read in parts; prints how much the process grew.
+BUILT = """
+import sys
+import numpy as np
+import quorate as qr
+sys.path.insert(0, "TESTS")
+from test_memory import ROWS
+
+def peak():
+    with open("/proc/self/status", encoding="ascii") as status:
+        return int(status.read().split("VmHWM:")[1].split()[0]) * 1024
+
+row = np.arange(20) * 3 + 1
+with qr.local("rss", max_memory="200MB") as mpc, mpc._without_values():
+    few, many = (
+        mpc.read(owner=0, columns=list(map(str, row)), shape=(rows, 20), dtype=qr.int(64), bound=1000)
+        for rows in (10, 10**6)
+    )
+    mpc.explain(few.sum())  # measures the machine
+    before = peak()
+    for name in sys.argv[1:]:
+        plan = mpc.explain(ROWS[name](mpc, many, row).sum(axis=0))
+        # The bits of all elements are held between two steps.
+        assert name == "bits" or plan.refusal is None and plan.memory_bytes <= 200 * 10**6, plan.refusal
+    print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of a process as Linux tells it")
+def test_a_public_row_takes_the_memory_of_a_row() -> None:
+    """While a program is built and planned; one number for each element took 160 MB, and four times that at first."""
+    script = BUILT.replace("TESTS", str(Path(__file__).parent))
+    run = subprocess.run([sys.executable, "-c", script, *ROWS], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 20 * MB, f"{int(run.stdout) / MB:.0f} MB"
+
+
+@pytest.mark.parametrize("place", [Place("rss", 3), Place("aby", 2), Place("spdz2k", 2), Place("pika", 3)], ids=str)
+def test_public_rows_and_columns_mean_what_numpy_means(place: Place) -> None:
+    x = np.random.default_rng(7).integers(-50, 50, (3, 4, 2))
+    for shape in ((4, 1), (2,), (3, 1, 2)):
+        row = np.arange(int(np.prod(shape))).reshape(shape) * 3 + 1
+        with among(place) as mpc:
+            secret = mpc.input(x, owner=0, bound=50)
+            for name, made in ROWS.items():
+                result, wanted = made(mpc, secret, row).reveal(), made(np, x, row)
+                np.testing.assert_allclose(result, wanted, atol=2**-12, err_msg=f"{name} with {shape}")

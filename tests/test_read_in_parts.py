@@ -90,7 +90,17 @@ PROGRAMS: dict[str, tuple[Program, Callable[[dict[str, np.ndarray]], Any]]] = {
         lambda mpc, read: (lambda a: (a < 5).sum() + a.sum())(read("a")),
         lambda x: (x["a"] < 5).sum() + x["a"].sum(),
     ),
-    "order": (lambda mpc, read: read("a", bound=1000).max(), lambda x: x["a"].max()),
+    "largest": (lambda mpc, read: read("a", bound=1000).max(), lambda x: x["a"].max()),
+    "place": (lambda mpc, read: (read(["a", "b"], bound=1000)[:, 1] * 2).argmin(), lambda x: x["b"].argmin()),
+    "product of reals": (
+        lambda mpc, read: read("real", bound=5).dot(read("real", owner=1, bound=5)),
+        lambda x: ((np.rint(x["real"] * 2**16) / 2**16) ** 2).sum(),
+    ),
+    "rows": (
+        lambda mpc, read: (read(["a", "b"], bound=1000) * np.array([3, -2]) < np.array([7, 9])).sum(axis=0),
+        lambda x: np.array([(3 * x["a"] < 7).sum(), (-2 * x["b"] < 9).sum()]),
+    ),
+    "order": (lambda mpc, read: read("a", bound=1000).sort()[:3], lambda x: np.sort(x["a"])[:3]),
 }
 
 
@@ -101,7 +111,8 @@ def test_results_are_those_of_whole_files(tmp_path: Path, protocol: str, suffix:
     monkeypatch.setattr(_csv_parts, "_BATCH", 700)
     columns = numbers()
     path = written(tmp_path / f"x{suffix}", columns, 1000)
-    names = PROGRAMS if suffix == ".parquet" and protocol == "rss" else ["mean", "compare", "sizes", "linear"]
+    some = ["mean", "compare", "sizes", "linear", "place", "product of reals", "rows"]
+    names = PROGRAMS if suffix == ".parquet" and protocol == "rss" else some
     for name in names:
         program, expected = PROGRAMS[name]
         for limit in (None, "4MB"):
@@ -157,6 +168,8 @@ with qr.local("rss", max_memory=limit) as mpc:
         "x = mpc.read(path, owner=0, columns='c3'); made = (x < 5).sum()",
         "x = mpc.read(path, owner=0, bound=8); made = (x @ np.arange(8) > 50).sum()",
         "x = mpc.read(path, owner=0); made = x.astype(qr.real).mean(axis=0)",
+        "x = mpc.read(path, owner=0, bound=8); made = (x * np.arange(8) < np.arange(8) + 9).sum(axis=0)",
+        "x = mpc.read(path, owner=0, columns='c3', bound=8); made = (x * 3).max()",
     ],
 )
 def test_files_of_four_times_the_limit(tmp_path: Path, program: str) -> None:
@@ -174,9 +187,11 @@ def test_files_of_four_times_the_limit(tmp_path: Path, program: str) -> None:
     assert int(planned) <= limit * MB
     assert int(grew) <= 3 * limit * MB + 45 * MB, f"{int(grew) / MB:.0f} MB, planned {int(planned) / MB:.0f} MB a party"
     wanted = {
+        "+ 9": (table * np.arange(8) < np.arange(8) + 9).sum(axis=0),
         "sum(axis=0)": table.sum(axis=0),
         "< 5": (columns["c3"] < 5).sum(),
         "> 50": (table @ np.arange(8) > 50).sum(),
+        ".max()": 3 * columns["c3"].max(),
         "mean": table.mean(axis=0),
     }
     np.testing.assert_allclose(eval(result), next(v for k, v in wanted.items() if k in program), atol=2**-10)

@@ -36,7 +36,7 @@ fn extreme(graph: &Graph, inputs: &[NodeId], depth: u32) -> Option<Interval> {
 }
 
 fn is_zero(node: &Node) -> bool {
-    node.constant().is_some_and(|values| values.iter().all(|&value| value == 0))
+    matches!(&node.op, Op::Constant(units) if units.to_vec().iter().all(|&value| value == 0))
 }
 
 fn is_negative_of(node: &Node, id: NodeId) -> bool {

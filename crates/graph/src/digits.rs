@@ -52,7 +52,9 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
 /// Returns whether the step divides the sum `of` by at most the number of its terms.
 pub(crate) fn is_mean(node: &Node, of: &Node) -> bool {
     match (&node.op, &of.op) {
-        (Op::FloorDiv(divisors), Op::Sum(axis)) => divisors.iter().all(|by| (1..=axis.len as i128).contains(by)),
+        (Op::FloorDiv(divisors), Op::Sum(axis)) => {
+            divisors.to_vec().iter().all(|by| (1..=axis.len as i128).contains(by))
+        }
         _ => false,
     }
 }
@@ -238,13 +240,12 @@ fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>>
             products.into_iter().map(|product| product as f64 / units).collect()
         }
         Op::Scale(scale) => {
-            let reals = scale.reals();
-            let real = |i: usize| reals[if reals.len() == 1 { 0 } else { i }];
-            (0..x.len()).map(|i| x[i] as f64 * real(i)).collect()
+            let reals = scale.reals(x.len());
+            x.iter().zip(reals).map(|(&x, real)| x as f64 * real).collect()
         }
         Op::FloorDiv(divisors) => {
-            let divisor = |i: usize| divisors[if divisors.len() == 1 { 0 } else { i }] as f64;
-            (0..x.len()).map(|i| x[i] as f64 / divisor(i)).collect()
+            let divisors = divisors.expand(x.len());
+            x.iter().zip(divisors).map(|(&x, divisor)| x as f64 / divisor as f64).collect()
         }
         Op::Divide => {
             let up = f64::from(to + nodes[1].dtype.frac() - from).exp2();

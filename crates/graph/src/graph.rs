@@ -167,6 +167,15 @@ impl Graph {
 
     /// Returns the nodes that have to be run for `targets`, operands first: the targets and what they depend on, up to
     /// nodes that are `done`.
+    ///
+    /// A session's node without a value has its operands, so none of those that are followed is forgotten. Nodes are
+    /// forgotten only if no party needs them (`Program::forget` in the session): whether or not the last run counts, a
+    /// party needs all arrays and, of those without a value, everything down to values that it has. Such a value stays
+    /// until no array without a value is made of it. What is built later is made of arrays, or of the conversions and
+    /// proofs that building remembers, which [`Graph::forget`] keeps with all that they are made of.
+    ///
+    /// # Panics
+    /// If a target, or an operand of a node that is not `done`, was forgotten.
     pub fn needed(&self, targets: &[NodeId], done: &dyn Fn(NodeId) -> bool) -> Vec<NodeId> {
         let end = targets.iter().map(|id| id.index() + 1).max().unwrap_or(0);
         // One bit for each of the nodes from `first` on: requests are small, and sessions long.

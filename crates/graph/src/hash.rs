@@ -159,9 +159,12 @@ impl Writer {
     }
 
     fn scale(&mut self, scale: &Scale) {
-        [&scale.whole, &scale.factors].into_iter().for_each(|units| self.units(&units.to_vec()));
+        [&scale.whole, &scale.factors].into_iter().for_each(|units| self.repeated(units));
         self.sizes([scale.shift, scale.product_bits, scale.ring_bits].into_iter().map(|bits| bits as usize));
-        self.units(&scale.limits.as_ref().map(Units::to_vec).unwrap_or_default());
+        match &scale.limits {
+            Some(limits) => self.repeated(limits),
+            None => self.units(&[]),
+        }
     }
 
     fn sizes(&mut self, sizes: impl ExactSizeIterator<Item = usize>) {
@@ -172,6 +175,16 @@ impl Writer {
     fn units(&mut self, values: &[i128]) {
         self.size(values.len());
         self.blocks(values, |v| v.to_le_bytes());
+    }
+
+    /// Writes public numbers as they are kept. Their repeats follow from the shape and from the number of elements that
+    /// each stands for.
+    fn repeated(&mut self, units: &Units) {
+        self.units(&units.to_vec());
+        if units.each() > 1 {
+            self.text("each");
+            self.size(units.each());
+        }
     }
 
     /// Writes many small values through one buffer, since hashing is faster on long slices.
@@ -294,8 +307,7 @@ impl Writer {
                     self.text("streamed");
                 }
             }
-            Op::Constant(values) => self.units(&values.to_vec()),
-            Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
+            Op::Constant(values) | Op::FloorDiv(values) | Op::Remainder(values) => self.repeated(values),
             Op::Scale(scale) => {
                 self.scale(scale);
                 if let Some(upper) = &scale.upper {

@@ -129,7 +129,7 @@ impl Graph {
     /// nothing.
     pub fn has_circuit(&self, id: NodeId) -> bool {
         match &self.node(id).op {
-            Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(divisors).is_some(),
+            Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(&divisors.to_vec()).is_some(),
             Op::Scale(scale) => scale_of_all(scale).is_some(),
             Op::Sum(_) | Op::Max(_) | Op::Min(_) | Op::ArgMax(_) | Op::ArgMin(_) | Op::Circuit(_) => true,
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Shl(_) | Op::Shr(_) | Op::IntDivide(_) => true,
@@ -190,8 +190,10 @@ impl Graph {
             }
             (Op::Shl(shift), [x]) => whole(x.shifted_left(*shift as usize).at(width)),
             (Op::Shr(shift), [x]) => x.shifted_right(*shift as usize),
-            (Op::FloorDiv(divisors), [x]) => whole(divided(b, x, single(divisors)?, goal).quotient.at(width)),
-            (Op::Remainder(divisors), [x, _]) => whole(divided(b, x, single(divisors)?, goal).remainder.at(width)),
+            (Op::FloorDiv(divisors), [x]) => whole(divided(b, x, single(&divisors.to_vec())?, goal).quotient.at(width)),
+            (Op::Remainder(divisors), [x, _]) => {
+                whole(divided(b, x, single(&divisors.to_vec())?, goal).remainder.at(width))
+            }
             (Op::IntDivide(division), [x, y]) => {
                 let Parts { quotient, remainder } = self.divided_secretly(id, b, (x, y), *division, goal);
                 whole(if division.give == Give::Quotient { quotient } else { remainder }.at(width))

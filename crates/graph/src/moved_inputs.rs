@@ -53,6 +53,9 @@ pub(crate) struct Moved {
 enum How {
     /// The elements at these positions.
     Gather(Index, Source),
+    /// The elements at these places, and computed ones elsewhere. Each place is this many elements in a row; after the
+    /// last one, the first one is next.
+    Kept(Arc<[bool]>, usize, Source),
     /// Elements repeated by broadcasting, from a shape to a shape.
     Broadcast(Vec<usize>, Vec<usize>, Source),
     /// Elements in a secret random order: each may be any of the source.
@@ -115,6 +118,7 @@ impl How {
     fn sources(&self) -> impl Iterator<Item = &Source> {
         let (alone, joined, among): (_, &[Source], &[Exchanged]) = match self {
             How::Gather(_, from)
+            | How::Kept(_, _, from)
             | How::Broadcast(_, _, from)
             | How::Shuffle(from)
             | How::Order(from)
@@ -130,6 +134,7 @@ impl How {
         // A single bit of a number reveals little about it, and single elements of a sorted array are computed.
         let by_parts = match &self {
             How::Compose(..) | How::Bits(..) | How::Order(_) => !first.is_empty(),
+            How::Kept(..) => true,
             How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),
             _ => false,
         };
@@ -264,6 +269,7 @@ impl Search {
                 index.expand().iter().for_each(|&position| theirs[position as usize] = true);
                 self.want(from, |i| theirs[i]);
             }
+            How::Kept(places, each, from) => self.want(from, |i| places[i / each % places.len()]),
             How::Broadcast(_, _, from) | How::Shuffle(from) | How::Order(from) => self.want_all(from),
             How::Bits(_, from) | How::Compose(_, from) => self.want_all(from),
             How::Concat(sources, exchanged) => {
@@ -284,6 +290,7 @@ impl Search {
                 let theirs = at(&index.expand(), from);
                 self.want(from, |i| theirs[i]);
             }
+            How::Kept(places, each, from) => self.want(from, |i| wanted[i] && places[i / each % places.len()]),
             How::Broadcast(small, large, from) => {
                 let theirs = at(&shape::broadcast_index(small, large), from);
                 self.want(from, |i| theirs[i]);

@@ -64,7 +64,7 @@ pub enum Op {
         /// input has no value between runs.
         streamed: bool,
     },
-    /// Public values in ring units: one for each element, or one for all elements.
+    /// Public values in ring units: one for each element, one for all elements, or numbers that are repeated.
     Constant(Units),
     /// (x, y): x + y in the ring.
     Add,
@@ -97,9 +97,9 @@ pub enum Op {
     /// Quotient by public numbers, one for all or one for each element, rounded towards minus infinity. If the
     /// divisors are in units of the operand, it is a whole number; where they are plain integers, it is in the
     /// operand's dtype.
-    FloorDiv(Arc<[i128]>),
+    FloorDiv(Units),
     /// (number, its quotient by [`Op::FloorDiv`]): the remainder by these divisors.
-    Remainder(Arc<[i128]>),
+    Remainder(Units),
     /// Multiples of fixed point by public reals, rounded to the nearest (or, where the program allows it, either way).
     Scale(Arc<Scale>),
     /// (dividend, divisor), integers of one dtype; one of the two may be public.

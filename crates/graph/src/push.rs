@@ -14,6 +14,7 @@ use crate::origin::origin;
 use crate::properties::Pieces;
 use crate::ranges::{self, Reach};
 use crate::rules::{Rings, Watch};
+use crate::shape::Repeats;
 use crate::source::Source;
 use crate::units::Units;
 use crate::{cut, digits, reference, shape, sparse, unbounded, unproven};
@@ -44,6 +45,28 @@ fn check_length(op: &Op, operands: &[&Node], shape: &[usize]) -> Result<(), Faul
             .map(|node| node.shape.as_slice())
             .chain([shape])
             .try_for_each(|s| shape::numbered(s).map(|_| ())),
+    }
+}
+
+/// Returns the result of an operation on public numbers that are repeated, if it is repeated, too; without taking time
+/// for each element.
+fn repeated(op: &Op, operands: &[&Node], shape: &[usize], dtype: Dtype) -> Option<Units> {
+    let Op::Constant(units) = &operands.first()?.op else { return None };
+    match op {
+        _ if units.is_empty() || shape.contains(&0) => None,
+        Op::Reshape => Some(units.clone()),
+        // If only axes before the first are added, all elements come again.
+        Op::Broadcast if units.len() == 1 || shape.ends_with(&operands[0].shape) => Some(units.clone()),
+        Op::Broadcast => {
+            Some(Units::broadcast(&units.expand(operands[0].elements()), &Repeats::new(&operands[0].shape, shape)))
+        }
+        Op::Bits if units.each() == 1 => {
+            let bits = operands[0].dtype.bits();
+            let one = Node { shape: vec![units.len()], ..operands[0].clone() };
+            let all = reference::exact(op, &[&one], &[&units.to_vec()], &[units.len(), bits as usize], dtype)?;
+            Some(Units::from(all.as_slice()))
+        }
+        _ => None,
     }
 }
 
@@ -115,13 +138,25 @@ impl Graph {
         dtype: Dtype,
         source: &Source,
     ) -> Result<NodeId, Fault> {
+        self.push_units(&Units::from(values.as_slice()), shape, dtype, source)
+    }
+
+    /// Adds a constant of checked values, as [`Graph::push_constant`] does.
+    pub(crate) fn push_units(
+        &mut self,
+        units: &Units,
+        shape: Vec<usize>,
+        dtype: Dtype,
+        source: &Source,
+    ) -> Result<NodeId, Fault> {
+        let values = units.to_vec();
         let interval = Some(Interval::spanning(&values));
         let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
         if one && let Some(id) = self.literals.find(values[0], &shape, dtype) {
             return Ok(id);
         }
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
-        let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
+        let op = Op::Constant(if one { Units::from(&values[..1]) } else { units.clone() });
         let id = self.append(Node { interval, ..Node::new(op, vec![], shape, dtype, source) })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)
@@ -167,11 +202,8 @@ impl Graph {
         source: &Source,
     ) -> Result<NodeId, Fault> {
         let operands = self.operands(inputs);
-        if let (Op::Broadcast | Op::Reshape, Op::Constant(values)) = (op, &operands[0].op)
-            && let one = values.to_vec()
-            && one.len() == 1
-        {
-            return self.push_constant(one, shape, dtype, source); // for every size of the shape
+        if let Some(units) = repeated(op, &operands, &shape, dtype) {
+            return self.push_units(&units, shape, dtype, source); // for every size of the shape
         }
         let full = |n: &&Node| match &n.op {
             Op::Constant(values) => values.expand(n.elements()),

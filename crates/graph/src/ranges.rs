@@ -65,7 +65,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         Op::AssertWithin | Op::Behind => one_of(&inputs[..1]),
         Op::ArgMax(axis) | Op::ArgMin(axis) => Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast | Op::Softmax(_) => Reach::Fits(Interval::new(0, 1 << dtype.frac())),
-        Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), divisors)),
+        Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), &divisors.to_vec())),
         Op::IntDivide(Division { give: Give::Remainder, .. }) => {
             Reach::Fits(remainders_by_secrets(inputs[0].range(), inputs[1].range()))
         }
@@ -100,7 +100,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         }),
         Op::Shl(bits) => of_one(&|x| x.shl(*bits)),
         Op::Shr(bits) => of_one(&|x| x.shr(*bits)),
-        Op::FloorDiv(divisors) => of_one(&|x| quotients(x, divisors)),
+        Op::FloorDiv(divisors) => of_one(&|x| quotients(x, &divisors.to_vec())),
         Op::Scale(scale) => of_one(&|x| scale.reach(x, dtype, truncation)),
         // The condition is not among the values. Nor is the last operand of `Other`, which is one of the first two.
         Op::Select => one_of(inputs.get(1..).unwrap_or_default()),

@@ -13,7 +13,6 @@ use crate::graph::Graph;
 use crate::node::{Division, Give, Node, NodeId, Op};
 use crate::properties::Pieces;
 use crate::shape::Axis;
-use crate::units::expand;
 use crate::{real, shape};
 
 /// The reason why a program could not be evaluated in the clear.
@@ -158,8 +157,8 @@ fn computed(
         Op::Sum(axis) => along(a, axis, |line| numbers.sum(line)),
         Op::Shl(bits) => map(a, |x| numbers.mul(x, 1 << bits)),
         Op::Shr(bits) => map(a, |x| x >> bits),
-        Op::FloorDiv(divisors) => zip(a, &expand(divisors, a.len()), floor_div),
-        Op::Remainder(divisors) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
+        Op::FloorDiv(divisors) => zip(a, &divisors.expand(a.len()), floor_div),
+        Op::Remainder(divisors) => zip(a, &divisors.expand(a.len()), |x, d| x - floor_div(x, d) * d),
         Op::Scale(scale) => scale.apply(a, dtype.range().hi()),
         Op::IntDivide(Division { give, .. }) => zip(a, b, |x, y| int_divide(*give, x, y)),
         Op::Lt => zip(a, b, |x, y| i128::from(x < y)),

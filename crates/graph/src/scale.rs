@@ -15,10 +15,12 @@ use std::sync::Arc;
 use crate::dtype::Dtype;
 use crate::interval::Interval;
 use crate::rules::Truncation;
-use crate::units::Units;
+use crate::shape::Repeats;
+use crate::units::{Units, repeated};
 
 /// The multiplication of every element: x becomes n x + floor((m x + half) / 2^shift), with 2^(shift-1) as the half
-/// (where results are rounded either way, with no half). There is one n, m or limit for each element, or one for all.
+/// (where results are rounded either way, with no half). There is one n, m or limit for each element, or one for all,
+/// or they are repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// n.
@@ -37,8 +39,10 @@ pub struct Scale {
     /// The factors of the upper bits of x, where no ring holds m x for every x. The fields above then apply to the low
     /// bits alone.
     pub upper: Option<Box<Upper>>,
-    /// The reals themselves: one, or one for each element.
+    /// The reals themselves: one, or one for each number of the lists above that have several.
     reals: Arc<[f64]>,
+    /// The number of elements in a row that each of several reals stands for.
+    each: usize,
 }
 
 /// The multiplication of the upper bits of each number.
@@ -239,6 +243,7 @@ impl Scale {
             limits: None,
             upper: None,
             reals: ratios.iter().map(|ratio| ratio.real).collect(),
+            each: 1,
         };
         // A product that may be rounded up takes at most a quarter of its ring.
         scale.fraction(ratios, x, wanted_bits(ratios, x), room);
@@ -271,7 +276,8 @@ impl Scale {
         let product_bits = x.add(Interval::new(0, 1 << (shift - 1))).signed_bits();
         let [whole, factors] = [0, 1].map(|one| Units::from([one]));
         let reals = Arc::from([f64::from(shift).exp2().recip()]);
-        Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits: None, upper: None, reals }
+        let (limits, upper, each) = (None, None, 1);
+        Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits, upper, reals, each }
     }
 
     /// Sets the factors for the largest shift, from `shift` down, with which products have at most `most_bits`.
@@ -299,22 +305,27 @@ impl Scale {
 
     /// Returns whether some result may differ from the exact multiple.
     pub(crate) fn rounds(&self) -> bool {
-        let whole = || self.whole.expand(self.reals.len()).into_iter().zip(&*self.reals);
+        let whole = || self.whole.to_vec().into_iter().cycle().zip(&*self.reals);
         self.upper.is_some() || self.shift > 0 || whole().any(|(whole, &real)| whole as f64 != real)
     }
 
-    /// Returns the factors as doubles: one, or one for each element.
-    pub fn reals(&self) -> &[f64] {
-        &self.reals
+    /// Returns the factors of `count` elements as doubles.
+    pub fn reals(&self, count: usize) -> Vec<f64> {
+        repeated(&self.reals, self.each, 0..count)
     }
 
-    /// Returns for each of `count` elements whether its factor is not 0.
-    pub(crate) fn keeps(&self, count: usize) -> Vec<bool> {
-        let mut keeps = vec![false; count];
+    /// Returns the number of elements after which the factors come again; 1 if all elements have the same.
+    pub fn period(&self) -> usize {
+        self.reals.len() * self.each
+    }
+
+    /// Returns for each factor whether it is not 0, and the number of elements in a row that each stands for.
+    pub(crate) fn keeps(&self) -> (Vec<bool>, usize) {
+        let mut keeps = vec![false; self.reals.len()];
         for units in self.parts().flat_map(|part| [&part.whole, &part.factors]) {
-            keeps.iter_mut().zip(units.expand(count)).for_each(|(keeps, unit)| *keeps |= unit != 0);
+            keeps.iter_mut().zip(units.to_vec().iter().cycle()).for_each(|(keeps, &unit)| *keeps |= unit != 0);
         }
-        keeps
+        (keeps, self.each)
     }
 
     /// Returns an upper bound on the number of different multiples.
@@ -356,7 +367,9 @@ impl Scale {
     /// lower.
     pub(crate) fn reach(&self, x: Interval, dtype: Dtype, truncation: Truncation) -> Interval {
         let (most, count) = (dtype.range().hi(), self.count());
-        let ends = [x.lo(), x.hi()].map(|x| Interval::spanning(&self.apply(&vec![x; count], most)));
+        // Each number once.
+        let once = self.one_each();
+        let ends = [x.lo(), x.hi()].map(|x| Interval::spanning(&once.apply(&vec![x; count], most)));
         let reach = ends[0].union(ends[1]);
         let either_way = match truncation {
             Truncation::Exact => 0,
@@ -387,30 +400,38 @@ impl Scale {
         limits.max().is_none_or(|most| least <= most || most == dtype.range().hi())
     }
 
-    /// Returns the scale for elements that take the numbers at these places.
-    pub(crate) fn gathered(&self, index: &[u32]) -> Scale {
-        self.each(&index.iter().map(|&i| i as usize).collect::<Vec<_>>())
+    /// Returns the scale for the elements of a broadcast array, of whose own elements each has a factor.
+    pub(crate) fn broadcast(&self, repeats: &Repeats) -> Scale {
+        let reals: Arc<[f64]> = if self.reals.len() > 1 { repeats.of(&self.reals).into() } else { self.reals.clone() };
+        let each = if reals.len() > 1 { repeats.each } else { 1 };
+        Scale {
+            reals,
+            each,
+            ..self.mapped(&|units| Units::broadcast(&units.to_vec(), repeats), &|s| s.broadcast(repeats))
+        }
     }
 
     /// Returns the scale of the elements `range`.
     pub fn part(&self, range: Range<usize>) -> Scale {
-        self.each(&range.collect::<Vec<_>>())
+        let reals = match &*self.reals {
+            [_] => self.reals.clone(),
+            all => repeated(all, self.each, range.clone()).into(),
+        };
+        let units = |units: &Units| Units::from(units.part(range.clone()).as_slice());
+        Scale { reals, each: 1, ..self.mapped(&units, &|scale| scale.part(range.clone())) }
     }
 
-    /// Returns the scale with the numbers at these places where there is one for each element.
-    fn each(&self, places: &[usize]) -> Scale {
-        let mut scale = self.clone();
-        for units in [&mut scale.whole, &mut scale.factors].into_iter().chain(&mut scale.limits) {
-            if units.len() > 1 {
-                let all = units.to_vec();
-                *units = Units::from(places.iter().map(|&i| all[i]).collect::<Vec<_>>().as_slice());
-            }
-        }
-        if scale.reals.len() > 1 {
-            scale.reals = places.iter().map(|&i| scale.reals[i]).collect();
-        }
-        scale.upper = scale.upper.map(|upper| Box::new(Upper { scale: upper.scale.each(places), ..*upper }));
-        scale
+    /// Returns the scale of elements of which each has the next factor.
+    fn one_each(&self) -> Scale {
+        let units = |units: &Units| Units::from(units.to_vec().as_slice());
+        Scale { each: 1, ..self.mapped(&units, &Scale::one_each) }
+    }
+
+    /// Returns the scale with other lists of numbers, and another scale of the upper bits.
+    fn mapped(&self, units: &dyn Fn(&Units) -> Units, scale: &dyn Fn(&Scale) -> Scale) -> Scale {
+        let upper = self.upper.as_ref().map(|upper| Box::new(Upper { scale: scale(&upper.scale), ..**upper }));
+        let limits = self.limits.as_ref().map(units);
+        Scale { whole: units(&self.whole), factors: units(&self.factors), limits, upper, ..self.clone() }
     }
 }
 

@@ -80,6 +80,36 @@ pub fn broadcast_part(from: &[usize], to: &[usize], range: Range<usize>) -> Vec<
     walk(0, &axes, range).map(|position| position as u32).collect()
 }
 
+/// The elements of a broadcast array: those at some positions, each of which comes several times in a row, one after
+/// another and then again from the first. Only repeats between other axes have positions of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeats {
+    positions: Vec<u32>,
+    /// The number of times in a row.
+    pub each: usize,
+}
+
+impl Repeats {
+    /// Returns the elements of `to`, to which `from` must broadcast.
+    pub fn new(from: &[usize], to: &[usize]) -> Repeats {
+        let missing = to.len() - from.len();
+        let is_repeated = |d: &usize| d.checked_sub(missing).is_none_or(|d| from[d] == 1);
+        let end = (0..to.len()).rev().find(|d| !is_repeated(d)).map_or(0, |last| last + 1);
+        let start = (0..end).find(|d| !is_repeated(d)).unwrap_or(end);
+        let each = to[end..].iter().product();
+        let inner = if end > start { &from[start - missing..end - missing] } else { &[] };
+        match to.contains(&0) {
+            true => Repeats { positions: vec![], each: 1 },
+            false => Repeats { positions: broadcast_index(inner, &to[start..end]), each },
+        }
+    }
+
+    /// Returns the numbers that are repeated, of the numbers of the array.
+    pub fn of<T: Copy>(&self, numbers: &[T]) -> Vec<T> {
+        self.positions.iter().map(|&position| numbers[position as usize]).collect()
+    }
+}
+
 /// Returns the distance in `from` of neighbours along each axis of `to`.
 fn broadcast_strides(from: &[usize], to: &[usize]) -> Vec<usize> {
     let mut strides = vec![0; to.len() - from.len()];

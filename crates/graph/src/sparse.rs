@@ -5,6 +5,7 @@ use crate::graph::Graph;
 use crate::known::Known;
 use crate::node::{Node, NodeId, Op};
 use crate::shape::Axis;
+use crate::units::Units;
 
 /// Returns the axis along which at most one element of each line of the next node is not 0, if there is one.
 pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {
@@ -62,21 +63,29 @@ fn distinct(graph: &Graph, node: &Node) -> Option<Axis> {
     let shape = &node.shape;
     let is_one_number =
         |&d: &usize| shape[d] > 1 && (d + from.len()).checked_sub(shape.len()).is_none_or(|d| from[d] == 1);
-    let values = units.to_vec();
-    (0..shape.len()).filter(is_one_number).map(|d| axis_of(shape, d)).find(|&axis| differ(&values, axis))
+    (0..shape.len()).filter(is_one_number).map(|d| axis_of(shape, d)).find(|&axis| differ(units, axis))
 }
 
 /// Returns whether the values of each line along an axis differ from each other.
-fn differ(values: &[i128], Axis { outer, len, inner }: Axis) -> bool {
+fn differ(units: &Units, Axis { outer, len, inner }: Axis) -> bool {
+    let (values, each, period) = (units.to_vec(), units.each(), units.period());
+    // Blocks that begin at the same place of a period are alike, and so are lines.
+    let outer = outer.min(period / gcd(period, len * inner));
+    let step = gcd(inner, each);
+    let inner_end = if inner.is_multiple_of(period) { period } else { inner };
     let mut line = Vec::with_capacity(len);
     (0..outer).all(|o| {
-        (0..inner).all(|i| {
+        (0..inner_end).step_by(step).all(|i| {
             line.clear();
-            line.extend((0..len).map(|j| values[(o * len + j) * inner + i]));
+            line.extend((0..len).map(|j| values[((o * len + j) * inner + i) / each % values.len()]));
             line.sort_unstable();
             line.windows(2).all(|pair| pair[0] < pair[1])
         })
     })
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Returns the axis after its array was broadcast.
@@ -114,4 +123,48 @@ fn gathered(index: &[u32], axis: Axis, to: &[usize]) -> Option<Axis> {
         return None;
     }
     (0..to.len()).filter(|&d| to[d] > 1).find(|&d| along(d)).map(|d| axis_of(to, d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::{self, Repeats};
+
+    /// Returns whether no two elements of a line along an axis are equal.
+    fn all_differ(all: &[i128], Axis { len, inner, .. }: Axis) -> bool {
+        let line = |i: usize| (i / (len * inner), i % inner);
+        let equal = |i: usize| (0..i).any(|j| line(i) == line(j) && all[i] == all[j]);
+        !(0..all.len()).any(equal)
+    }
+
+    /// Numbers that are broadcast differ along an axis where each of their elements does.
+    #[test]
+    fn lines_of_broadcast_numbers_differ_as_their_elements_do() {
+        let (mut coin, mut found) = (5u32, [0; 2]);
+        let mut draw = |below: u32| {
+            coin = coin.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (coin >> 8) % below
+        };
+        for _ in 0..3000 {
+            let to: Vec<usize> = (0..1 + draw(4)).map(|_| 1 + draw(4) as usize).collect();
+            let from: Vec<usize> = to.iter().map(|&size| if draw(2) == 0 { 1 } else { size }).collect();
+            let count: usize = from.iter().product();
+            let mut values: Vec<i128> = (0..count as i128).map(|i| 3 * i).collect();
+            for _ in 0..draw(3) {
+                let [one, other] = [0; 2].map(|_| draw(count as u32) as usize);
+                values[one] = values[other];
+            }
+            let units = Units::broadcast(&values, &Repeats::new(&from, &to));
+            if units.len() < 2 {
+                continue;
+            }
+            let all: Vec<i128> = shape::broadcast_index(&from, &to).iter().map(|&i| values[i as usize]).collect();
+            for axis in (0..to.len()).map(|d| axis_of(&to, d)) {
+                let differs = all_differ(&all, axis);
+                assert_eq!(differ(&units, axis), differs, "{from:?} to {to:?}, {values:?}, {axis:?}");
+                found[usize::from(differs)] += usize::from(units.len() < all.len() && axis.len > 1);
+            }
+        }
+        assert!(found.into_iter().all(|count| count > 300), "{found:?}");
+    }
 }

@@ -69,7 +69,10 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
         Op::Mul => each(&|i| (of(0)[i] * of(1)[i]).div_euclid(1 << shift)),
         Op::Shl(bits) => each(&|i| of(0)[i] * (1 << bits)),
         Op::Shr(bits) => each(&|i| of(0)[i].div_euclid(1 << bits)),
-        Op::FloorDiv(d) => each(&|i| (of(0)[i] * d[0].signum()).div_euclid(d[0].abs())),
+        Op::FloorDiv(d) => {
+            let d = d.to_vec()[0];
+            each(&|i| (of(0)[i] * d.signum()).div_euclid(d.abs()))
+        }
         Op::Scale(scale) if scale.limits.is_none() && scale.upper.is_none() => {
             let half = if scale.shift == 0 { 0 } else { 1 << (scale.shift - 1) };
             let [n, m] = [&scale.whole, &scale.factors].map(|units| units.to_vec()[0]);

@@ -14,6 +14,7 @@ mod messages;
 mod messages_of_ranges;
 mod multiples;
 mod one_hot;
+mod repeated;
 mod reveals;
 mod robust;
 mod streamed;

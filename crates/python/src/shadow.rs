@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use quorate_graph::{Graph, NodeId, Op, Upper};
+use quorate_graph::{Graph, NodeId, Op, Units, Upper};
 
 use crate::circuit::Circuit;
 use crate::operands::dtype_parts;
@@ -63,10 +63,10 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
         out.set_item("index", PyBytes::new(py, &bytes))?;
     }
     if let Op::Constant(units) = &node.op {
-        out.set_item("units", units.to_vec())?;
+        out.set_item("units", units.part(0..node.elements()))?;
     }
     if let Op::FloorDiv(divisors) | Op::Remainder(divisors) = &node.op {
-        out.set_item("divisors", divisors.to_vec())?;
+        out.set_item("divisors", divisors.part(0..node.elements()))?;
     }
     if let Op::Lookup(table) = &node.op {
         out.set_item("table", (table.first(), table.entries().to_vec()))?;
@@ -75,13 +75,14 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
         out.set_item("circuit", Circuit { inner: circuit.clone() })?;
     }
     if let Op::Scale(scale) = &node.op {
-        out.set_item("whole", scale.whole.to_vec())?;
-        out.set_item("factors", scale.factors.to_vec())?;
-        out.set_item("reals", scale.reals().to_vec())?;
+        let all = |units: &Units| units.part(0..node.elements());
+        out.set_item("whole", all(&scale.whole))?;
+        out.set_item("factors", all(&scale.factors))?;
+        out.set_item("reals", scale.reals(if scale.period() > 1 { node.elements() } else { 1 }))?;
         if let Some(Upper { from, scale }) = scale.upper.as_deref() {
-            out.set_item("upper", (*from, scale.whole.to_vec(), scale.factors.to_vec(), scale.shift))?;
+            out.set_item("upper", (*from, all(&scale.whole), all(&scale.factors), scale.shift))?;
         }
-        scale.limits.as_ref().map_or(Ok(()), |limits| out.set_item("limits", limits.to_vec()))?;
+        scale.limits.as_ref().map_or(Ok(()), |limits| out.set_item("limits", all(limits)))?;
     }
     out.set_item("what", graph.describe(id))?;
     out.set_item("line", (node.source.file.to_string(), node.source.line))?;

@@ -5,7 +5,8 @@ use crate::dtype::{Dtype, USUAL_BITS};
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
-use crate::shape;
+use crate::shape::{self, Repeats};
+use crate::units::Units;
 
 /// The type of an operand before it is combined with others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -228,15 +229,14 @@ impl Builder<'_> {
                 (units, lost)
             }
         };
-        let spread = if units.len() == 1 || from == to {
-            units
-        } else {
-            shape::broadcast_index(&from, to).iter().map(|&i| units[i as usize]).collect()
+        let units = match from == to {
+            true => Units::from(units.as_slice()),
+            false => Units::broadcast(&units, &Repeats::new(&from, to)),
         };
         if lost.is_some() {
             self.graph.literals.truncate(0); // so that the warning is given for this line
         }
-        let id = self.graph.push_constant(spread, to.to_vec(), dtype, &self.at)?;
+        let id = self.graph.push_units(&units, to.to_vec(), dtype, &self.at)?;
         self.graph.warn(id, lost)
     }
 
@@ -251,12 +251,12 @@ impl Builder<'_> {
         if let Op::Constant(values) = &node.op
             && (!from.is_fixed() || dtype.is_fixed() && dtype.frac() >= from.frac())
         {
-            let values = values.to_vec();
+            let (values, each) = (values.to_vec(), values.each());
             let units = match dtype.frac() - from.frac() {
                 up if from.is_fixed() => dtype.shifted_units(&values, up)?,
                 _ => dtype.encode_ints(&values)?,
             };
-            return self.graph.push_constant(units, shape, dtype, &self.at);
+            return self.graph.push_units(&Units::repeated(&units, each), shape, dtype, &self.at);
         }
         let fits = |up: u32| dtype.range().covers(node.range().shl(up));
         if dtype == Dtype::Bit || from != Dtype::Bit && !dtype.frac().checked_sub(from.frac()).is_some_and(fits) {

@@ -1,13 +1,12 @@
 //! Conversions of numbers to other dtypes, and to and from bits.
 
-use std::sync::Arc;
-
 use super::{BinaryOp, Builder, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Room};
 use crate::shape;
+use crate::units::Units;
 
 impl Builder<'_> {
     pub(super) fn build_cast(&mut self, a: NodeId, to: Dtype) -> Result<NodeId, Fault> {
@@ -81,8 +80,8 @@ impl Builder<'_> {
         if frac == 0 {
             return Ok(a);
         }
-        let (int, one) = (Dtype::Int { bits }, Arc::from([1i128 << frac]));
-        let whole = self.emit_as(Op::FloorDiv(Arc::clone(&one)), &[a], int)?;
+        let (int, one) = (Dtype::Int { bits }, Units::from([1 << frac]));
+        let whole = self.emit_as(Op::FloorDiv(one.clone()), &[a], int)?;
         let rest = self.emit_as(Op::Remainder(one), &[a, whole], dtype)?;
         let odd = self.lowest_bit(whole)?;
         let odd = self.emit_as(Op::Convert, &[odd], int)?;
@@ -99,8 +98,8 @@ impl Builder<'_> {
         let (dtype, node) = (Dtype::Uint { bits: 1 }, self.graph.node(a));
         let shape = node.shape.clone();
         if let Op::Constant(values) = &node.op {
-            let odd = values.to_vec().iter().map(|v| v & 1).collect();
-            return self.graph.push_constant(odd, shape, dtype, &self.at);
+            let odd: Vec<i128> = values.to_vec().iter().map(|v| v & 1).collect();
+            return self.graph.push_units(&Units::repeated(&odd, values.each()), shape, dtype, &self.at);
         }
         let odd = Node::new(Op::Convert, vec![a], shape, dtype, &self.at);
         self.graph.append(Node { interval: Some(Interval::BIT), ..odd })

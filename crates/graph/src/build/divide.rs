@@ -1,23 +1,31 @@
 //! Whole quotients and remainders by public numbers.
 
-use std::sync::Arc;
-
 use super::linear::Reduce;
 use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::node::{Division, Give, NodeId, Op};
 use crate::ranges;
-use crate::shape;
+use crate::shape::{self, Repeats};
+use crate::units::Units;
 
 /// A dividend and its divisors, in units of the dividend.
 struct ByPublic {
     dividend: NodeId,
-    divisors: Arc<[i128]>,
+    divisors: Units,
     /// The dtype of the quotient.
     whole: Dtype,
     /// The digits that the divisors lose as fixed point, if any.
     lost: Option<Fault>,
+}
+
+/// Returns one divisor for all elements of shape `to`, or those of shape `from` with their repeats.
+pub(super) fn each(divisors: &[i128], from: &[usize], to: &[usize]) -> Units {
+    let first = divisors.first().copied().unwrap_or(1);
+    match divisors.iter().all(|&divisor| divisor == first) {
+        true => Units::from([first]),
+        false => Units::broadcast(divisors, &Repeats::new(from, to)),
+    }
 }
 
 impl Builder<'_> {
@@ -59,7 +67,7 @@ impl Builder<'_> {
                 to: shape.as_slice().into(),
             });
         }
-        if !dtype.range().covers(ranges::remainders(range, &divisors)) {
+        if !dtype.range().covers(ranges::remainders(range, &divisors.to_vec())) {
             return Err(Fault::Remainder { dtype });
         }
         self.graph.push(Op::Remainder(divisors), vec![dividend, whole], shape, dtype, &self.at)
@@ -95,15 +103,7 @@ impl Builder<'_> {
         if dtype.is_unsigned() && units.iter().any(|&d| d < 0) {
             return Err(Fault::NegativeDivisor { op, dtype });
         }
-        let first = units.first().copied().unwrap_or(1);
-        let same = units.iter().all(|&d| d == first);
-        let divisors = match same {
-            true => Arc::from([first]),
-            false => {
-                let index = shape::broadcast_index(&self.shape_of(by)?, &to);
-                index.iter().map(|&i| units[if units.len() == 1 { 0 } else { i as usize }]).collect()
-            }
-        };
+        let divisors = each(&units, &self.shape_of(by)?, &to);
         let bits = dtype.bits();
         let whole = if dtype.is_unsigned() { dtype } else { Dtype::Int { bits } };
         Ok(ByPublic { dividend, divisors, whole, lost })

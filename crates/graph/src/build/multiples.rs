@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Operand, coerce, fine, real};
+use super::{Builder, Operand, coerce, divide, fine, real};
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
 use crate::interval::Interval;
@@ -10,7 +10,7 @@ use crate::node::{NodeId, Op};
 use crate::real::MAX_FINE_FRAC;
 use crate::rules::{Rules, Truncation};
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
-use crate::shape;
+use crate::shape::{self, Repeats};
 
 /// Public reals with their shape.
 #[derive(Clone, Copy)]
@@ -190,27 +190,19 @@ impl Builder<'_> {
             }
         }
         let x = self.broadcast_node(a, &to)?;
-        let divisors = self.each(&divisors, by.shape, &to);
+        let divisors = divide::each(&divisors, by.shape, &to);
         if up == 0 || fits {
             let moved = if up == 0 { x } else { self.emit_as(Op::Shl(up), &[x], dtype)? };
             let quotient = self.emit_as(Op::FloorDiv(divisors), &[moved], dtype)?;
             return self.kept(quotient).map(Some);
         }
         // x 2^up / d is (x / d) 2^up plus the quotient of the remainder; neither leaves the dtype.
-        let quotient = self.emit_as(Op::FloorDiv(Arc::clone(&divisors)), &[x], dtype)?;
-        let rest = self.emit_as(Op::Remainder(Arc::clone(&divisors)), &[x, quotient], dtype)?;
+        let quotient = self.emit_as(Op::FloorDiv(divisors.clone()), &[x], dtype)?;
+        let rest = self.emit_as(Op::Remainder(divisors.clone()), &[x, quotient], dtype)?;
         let rest = self.emit_as(Op::Shl(up), &[rest], dtype)?;
         let low = self.emit_as(Op::FloorDiv(divisors), &[rest], dtype)?;
         let high = self.emit_as(Op::Shl(up), &[quotient], dtype)?;
         self.emit_as(Op::Add, &[high, low], dtype).map(Some)
-    }
-
-    /// Returns one number for all elements of shape `to`, or one for each.
-    fn each(&self, values: &[i128], from: &[usize], to: &[usize]) -> Arc<[i128]> {
-        match values {
-            [first, rest @ ..] if rest.iter().all(|v| v == first) => Arc::from([*first]),
-            _ => shape::broadcast_index(from, to).iter().map(|&i| values[i as usize]).collect(),
-        }
     }
 
     /// Returns the number of additional fractional bits for small multiples, where they may get more.
@@ -279,7 +271,7 @@ impl Builder<'_> {
             }
         }
         if by.values.len() > 1 && by.shape != to.as_slice() {
-            scale = scale.gathered(&shape::broadcast_index(by.shape, &to));
+            scale = scale.broadcast(&Repeats::new(by.shape, &to));
         }
         let x = self.broadcast_node(a, &to)?;
         let dtype = Dtype::Fixed { bits: dtype.bits(), frac: dtype.frac() + more };

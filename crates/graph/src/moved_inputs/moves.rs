@@ -17,19 +17,21 @@ impl Raw {
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::CumSum(axis) if axis.len == 1 => return source(0).0,
             Op::Convert if keeps_all(graph.node(inputs[0]), node) => return source(0).0,
             Op::Mul | Op::And | Op::Or => {
-                let [left, right] = [0, 1].map(|i| graph.node(inputs[i]).constant());
-                let (from, public) = match (left, right) {
+                let public =
+                    |i: usize| if let Op::Constant(units) = &graph.node(inputs[i]).op { Some(units) } else { None };
+                let (from, public) = match (public(0), public(1)) {
                     (Some(public), None) => (source(1), public),
                     (None, Some(public)) => (source(0), public),
                     _ => return Raw::default(),
                 };
                 let stays = |&number: &i128| (number != 0) != matches!(node.op, Op::Or);
-                return kept_where(from, public.iter().map(stays));
+                return kept_where(from, public.to_vec().iter().map(stays).collect(), public.each());
             }
             Op::Scale(by) => {
-                return kept_where(source(0), by.keeps(node.elements()).into_iter());
+                let (keeps, each) = by.keeps();
+                return kept_where(source(0), keeps, each);
             }
-            Op::FloorDiv(by) if node.dtype.is_fixed() || **by == [1] => return source(0).0,
+            Op::FloorDiv(by) if node.dtype.is_fixed() || by.to_vec() == [1] => return source(0).0,
             Op::MatMul { batch, m, k, n } => return taken_by_matrix(graph, inputs, [*batch, *m, *k, *n]),
             Op::Add | Op::Sub | Op::Xor => match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
                 [false, true] => return source(0).0,
@@ -61,12 +63,14 @@ impl Raw {
     }
 }
 
-/// Returns the elements where `stays` is true, and computed ones elsewhere.
-fn kept_where(from: Source, stays: impl Iterator<Item = bool>) -> Raw {
-    if from.is_computed() {
+/// Returns the elements where `stays` is true, and computed ones elsewhere. Each of `stays` holds for `each` elements
+/// in a row; after the last one, the first one is next.
+fn kept_where(from: Source, stays: Vec<bool>, each: usize) -> Raw {
+    if from.is_computed() || !stays.contains(&true) {
         return Raw::default();
     }
-    taken(from, stays.enumerate().map(|(i, stays)| stays.then_some(i)).collect())
+    let elements = from.1;
+    if stays.contains(&false) { How::Kept(stays.into(), each, from).raw(elements) } else { from.0 }
 }
 
 /// Returns the elements at these positions, and computed ones where there is no position.

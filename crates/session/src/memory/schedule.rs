@@ -31,7 +31,7 @@ use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
     plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
-use crate::memory::split::{Split, near_of, span};
+use crate::memory::split::{Split, near_of, own_period, span};
 use crate::work::order::{Counts, Places};
 
 /// The least number of elements of a piece, where a unit is one element.
@@ -405,8 +405,10 @@ impl Given<'_> {
     fn row(&self, schedule: &Schedule, id: NodeId) -> usize {
         let inputs = &self.graph().node(id).inputs;
         let within = || inputs.iter().filter(|&&input| schedule.is_within(input));
-        let own = near_of(self.graph(), self.graph().node(id)).filter(|_| within().next().is_some());
-        let own = own.map_or(1, |(each, _)| each);
+        let node = self.graph().node(id);
+        let near = near_of(self.graph(), node).filter(|_| within().next().is_some()).map(|(each, _)| each);
+        let repeated = own_period(&node.op).filter(|&period| period < node.elements());
+        let own = near.or(repeated).unwrap_or(1);
         let rows = within().map(|&input| self.row(schedule, input));
         rows.fold(own, |row, other| if other.is_multiple_of(row) { other } else { row })
     }

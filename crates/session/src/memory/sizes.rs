@@ -8,6 +8,8 @@ use quorate_gadgets::Footprint;
 use quorate_graph::{Domain, Dtype, Graph, Memory, Node, NodeId, Op};
 use quorate_planner::Work;
 
+use crate::work::data::UNPACKED;
+
 /// Room of a stream whose window is counted in bytes: inputs, products, openings.
 const WINDOW_BYTES: u64 = 16 << 20;
 /// Room, for each element and share, of a stream counted in bytes whose vector is shorter than a window.
@@ -127,7 +129,7 @@ pub(crate) fn bytes_with_windows(
     match memory {
         Memory::Nothing => return 0,
         Memory::Positions => return POSITION_BYTES * elements,
-        Memory::Numbers => return NUMBER_BYTES * elements,
+        Memory::Numbers => return NUMBER_BYTES * elements.min(UNPACKED as u64),
         Memory::RunningSums => return 2 * result,
         _ => {} // operations that talk: computed below
     }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, shape};
+use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, Units, shape};
 
 use quorate_ring::Conv;
 
@@ -34,7 +34,7 @@ pub(crate) enum Split {
     Rows { m: usize, k: usize, n: usize },
     /// Columns of a product and of its right operand.
     Columns { m: usize, k: usize, n: usize },
-    /// Terms of the sums of a row times a matrix.
+    /// Terms of the sums of a row times a matrix. Fixed point is truncated once, after all terms are added.
     Terms { k: usize, n: usize },
     /// Products of a batch.
     Products { batch: usize, m: usize, k: usize, n: usize },
@@ -87,7 +87,7 @@ impl Split {
             Pieces::Gathered => Split::Gathered(node.dtype.bits() as usize),
             Pieces::Runs => Split::Runs,
             Pieces::Sums(axis) => Split::Sums(axis),
-            Pieces::Products { batch: 1, m: 1, k, n } if n <= k && graph.cut(id).is_none() => Split::Terms { k, n },
+            Pieces::Products { batch: 1, m: 1, k, n } if n <= k => Split::Terms { k, n },
             Pieces::Products { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
             Pieces::Products { batch: 1, m, k, n } => Split::Rows { m, k, n },
             Pieces::Products { batch, m, k, n } => Split::Products { batch, m, k, n },
@@ -185,8 +185,8 @@ impl Split {
         let reads_range = |place: usize| match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
             Split::Runs | Split::Terms { .. } | Split::Products { .. } | Split::Blocks(_) => true,
-            Split::Rows { .. } | Split::Images(_) => place == 0,
-            Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
+            Split::Rows { .. } | Split::Images(_) | Split::Rounds(_) => place == 0,
+            Split::Positions | Split::Columns { .. } | Split::Lanes(_) => false,
         };
         let mut places = (0..node.inputs.len()).filter(|&place| node.inputs[place] == operand);
         let Some(first) = places.next().filter(|&first| reads_range(first)) else { return false };
@@ -260,10 +260,7 @@ impl Split {
 /// Returns the elements `range` of a node that is made element by element, or moves elements: the operation on this
 /// range, and what it reads. A dry run does not look at positions.
 pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
-    let of_range = |divisors: &[i128]| match divisors {
-        [one] => [*one].into(),
-        all => all[range.clone()].into(),
-    };
+    let of_range = |units: &Units| Units::from(units.part(range.clone()).as_slice());
     let op = match &node.op {
         Op::Gather(_) | Op::Broadcast if dry => return (Op::Gather(Index::of_len(range.len())), vec![Take::Whole]),
         Op::Gather(index) => return (Op::Gather(list(index.part(range))), vec![Take::Whole]),
@@ -271,13 +268,24 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
             let from = &graph.node(node.inputs[0]).shape;
             return (Op::Gather(list(shape::broadcast_part(from, &node.shape, range))), vec![Take::Whole]);
         }
-        Op::Constant(units) => Op::Constant(units.part(range.clone()).as_slice().into()),
+        Op::Constant(units) => Op::Constant(of_range(units)),
         Op::FloorDiv(divisors) => Op::FloorDiv(of_range(divisors)),
         Op::Remainder(divisors) => Op::Remainder(of_range(divisors)),
         Op::Scale(scale) => Op::Scale(scale.part(range.clone()).into()),
         other => other.clone(),
     };
     (op, vec![Take::Range(range); node.inputs.len()])
+}
+
+/// Returns the number of elements after which an operation's own public numbers (divisors, factors) come again; `None`
+/// where it has none, or one for all elements.
+pub(crate) fn own_period(op: &Op) -> Option<usize> {
+    match op {
+        Op::FloorDiv(divisors) | Op::Remainder(divisors) => Some(divisors.period()),
+        Op::Scale(scale) => Some(scale.period()),
+        _ => None,
+    }
+    .filter(|&period| period > 1)
 }
 
 /// Returns the pattern of a node whose elements are made of elements of its first operand that lie near each other: the

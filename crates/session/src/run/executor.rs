@@ -241,7 +241,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         let Op::Constant(units) = op else { return None };
         Some(Value::Public(match ctx.is_dry() {
             true => phantom(node.dtype, node.elements()),
-            false => constant(node.dtype, &units.to_vec(), node.elements()),
+            false => constant(node.dtype, units, node.elements()),
         }))
     }
 

@@ -9,13 +9,13 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
+use quorate_engine::{Chunks, Ctx, Error, Form, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
 use quorate_gadgets::Computes;
-use quorate_graph::{NodeId, Op};
+use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::memory::split;
-use crate::memory::split::{Piece, Put, Split, Take, near_of};
+use crate::memory::split::{Piece, Put, Split, Take, near_of, own_period};
 use crate::run::executor::Executor;
 use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, constant, phantom};
@@ -39,10 +39,8 @@ impl<S: Computes> Executor<'_, S> {
         let graph = self.work.graph;
         let node = graph.node(id);
         let split = Split::of(graph, id).ok_or(Error::Bug { what: "a step in pieces that cannot be cut" })?;
-        if let (Split::Rounds(axis), Some(operand)) = (split, node.inputs.first().and_then(|input| sources.get(input)))
-        {
-            let compute = self.in_rounds(ctx, id, axis, (units, window), operand);
-            return self.clock.time(ctx, id.0, compute).await;
+        if let Split::Rounds(axis) = split {
+            return self.in_rounds(ctx, id, axis, (units, window), sources).await;
         }
         let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
         let chunks = Chunks { len: split.units(node), chunk: units, window };
@@ -63,21 +61,31 @@ impl<S: Computes> Executor<'_, S> {
             true => ctx.stream_alike(chunks, work, write).await?,
             false => ctx.stream(chunks, work, write).await?,
         }
-        written.map(|()| whole)
+        written?;
+        match (split, whole) {
+            (Split::Terms { .. }, Value::Arith(sums)) => {
+                self.clock.time(ctx, id.0, self.cut(ctx, id, sums)).await.map(Value::Arith)
+            }
+            (_, whole) => Ok(whole),
+        }
     }
 
     /// Returns whether all pieces of one length cost the same: no public numbers of their own decide what they do.
-    fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
+    pub(crate) fn is_alike(&self, id: NodeId, sources: &Sources<S>, units: usize) -> bool {
+        self.are_alike(id, sources, units, Some(units))
+    }
+
+    /// Returns whether pieces cost the same; each begins `step` elements after the one before, or `None`: at any.
+    fn are_alike(&self, id: NodeId, sources: &Sources<S>, units: usize, step: Option<usize>) -> bool {
         let node = self.work.graph.node(id);
-        let is_own = match &node.op {
-            Op::FloorDiv(divisors) | Op::Remainder(divisors) => divisors.len() > 1,
-            Op::Scale(scale) => scale.reals().len() > 1,
-            _ => false,
-        };
+        let begins_alike = |period: usize| step.is_some_and(|step| step.is_multiple_of(period));
+        let is_own = !own_period(&node.op).is_none_or(begins_alike);
         // Pieces of whole rows read alike what is near them.
         let has_parts = |(each, _): (usize, usize)| !units.is_multiple_of(each);
         let is_uneven = self.reads_near(id, sources) && near_of(self.work.graph, node).is_some_and(has_parts);
-        let is_near = |input: &NodeId| sources.contains_key(input) || self.is_alike(*input, sources, units);
+        // A piece of these reads the same elements of each operand.
+        let step = step.filter(|_| node.op.is_elementwise() || matches!(node.op, Op::Sum(_) | Op::Reshape));
+        let is_near = |input: &NodeId| sources.contains_key(input) || self.are_alike(*input, sources, units, step);
         !is_own && !is_uneven && node.inputs.iter().all(is_near)
     }
 
@@ -113,6 +121,11 @@ impl<S: Computes> Executor<'_, S> {
             drop(made); // so that the operands have no other user
             match op {
                 Op::Reshape => operands.first().map(|operand| (**operand).clone()).ok_or(KINDS),
+                // Only sums of all terms are truncated.
+                &Op::MatMul { m, k, n, .. } if is_terms(self.work.graph, id) => {
+                    let pair = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+                    self.raw_product(ctx, Form::MatMul { m, k, n }, pair).await.map(Value::Arith)
+                }
                 _ => Box::pin(self.operation(ctx, id, op, &operands)).await,
             }
         };
@@ -120,7 +133,13 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Makes the elements `range` of the value of node `id`, which is within the step's pieces.
-    fn make<'a>(&'a self, ctx: Ctx, id: NodeId, range: Range<usize>, sources: &'a Sources<S>) -> Made<'a, S> {
+    pub(crate) fn make<'a>(
+        &'a self,
+        ctx: Ctx,
+        id: NodeId,
+        range: Range<usize>,
+        sources: &'a Sources<S>,
+    ) -> Made<'a, S> {
         Box::pin(async move {
             let graph = self.work.graph;
             let node = graph.node(id);
@@ -135,7 +154,7 @@ impl<S: Computes> Executor<'_, S> {
             };
             let value = Arc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
-                Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
+                Op::Constant(units) => Value::Public(constant(node.dtype, units, len)),
                 Op::Input { owner, .. } => {
                     let read = self.read_input(&ctx, id, *owner, elements);
                     self.clock.time(&ctx, id.0, read).await?
@@ -148,7 +167,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns the description, for messages, of a node that is made within a piece; `None` where it sends nothing.
-    fn step_of(&self, id: NodeId) -> Option<Step> {
+    pub(crate) fn step_of(&self, id: NodeId) -> Option<Step> {
         let graph = self.work.graph;
         let talks = graph.node(id).op.talks();
         talks.then(|| Step { id: id.0, name: graph.describe(id).into() })
@@ -197,6 +216,11 @@ impl<S: Computes> Executor<'_, S> {
         }
         Ok(())
     }
+}
+
+/// Returns whether the pieces of a node are terms of its sums.
+fn is_terms(graph: &Graph, id: NodeId) -> bool {
+    matches!(Split::of(graph, id), Some(Split::Terms { .. }))
 }
 
 /// Returns the number of elements of a product of matrices.

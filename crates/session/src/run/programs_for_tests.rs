@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quorate_engine::{Believed, Costs, Ctx, Demand, Phase, Result, dry, testing};
 use quorate_gadgets::{Choices, Family};
-use quorate_graph::{Bound, BuildError, Builder, Dtype, Graph, NodeId, Source, eval_clear};
+use quorate_graph::{Bound, BuildError, Builder, Dtype, Graph, NodeId, Source, Units, eval_clear};
 use quorate_planner::{Domains, Reveal, Work};
 
 use crate::memory::schedule::Schedule;
@@ -86,7 +86,10 @@ impl Program {
             .map(|(&id, units)| {
                 let own = match self.graph.node(id).is_streamed() {
                     true => OwnInput::Read(Arc::new(Listed(units.clone()))),
-                    false => OwnInput::Held(constant(self.graph.node(id).dtype, units, units.len())),
+                    false => {
+                        let units = Units::from(units.as_slice());
+                        OwnInput::Held(constant(self.graph.node(id).dtype, &units, units.len()))
+                    }
                 };
                 (id, Arc::new(own))
             })

@@ -9,7 +9,7 @@ use quorate_engine::{
     TruncMasks, Update, UpdateBits, dry, testing,
 };
 use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels};
-use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
+use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source, Units};
 use quorate_planner::{Reveal, Work};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -217,7 +217,7 @@ fn run_program(
     reveals: &[Reveal],
     lies_before: Option<usize>,
 ) -> Vec<Ended> {
-    let plain = |i: usize| Arc::new(OwnInput::Held(constant(Dtype::INT64, values[i], values[i].len())));
+    let plain = |i: usize| Arc::new(OwnInput::Held(constant(Dtype::INT64, &Units::from(values[i]), values[i].len())));
     let inputs: [BTreeMap<NodeId, Arc<OwnInput>>; 2] = [0, 1].map(|i| [(inputs[i], plain(i))].into());
     testing::parties(3, |mut party| {
         let me = party.me();

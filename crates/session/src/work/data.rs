@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use quorate_graph::{BuildError, Dtype, Fault, Graph, Interval, MAX_BITS, NodeId};
+use quorate_graph::{BuildError, Dtype, Fault, Graph, Interval, MAX_BITS, NodeId, Units};
 use quorate_ring::{Bits, Ring, Vector, memory};
 
 /// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
@@ -124,6 +124,9 @@ pub(crate) fn read_part(graph: &Graph, id: NodeId, rows: &dyn Rows, range: Range
     Ok(whole)
 }
 
+/// The largest number of public numbers that are unpacked at a time.
+pub(crate) const UNPACKED: usize = 1 << 16;
+
 /// Returns the ring of a dtype's elements.
 pub(crate) fn ring_of(dtype: Dtype) -> Ring {
     Ring::of(dtype.bits())
@@ -138,13 +141,34 @@ pub(crate) fn phantom(dtype: Dtype, len: usize) -> Plain {
 }
 
 /// Returns a constant's ring units as ring elements; one unit stands for all elements.
-pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
-    match (dtype, units) {
-        (Dtype::Bit, [one]) => Plain::Bits(Bits::constant(one & 1 == 1, 1, len)),
-        (Dtype::Bit, all) => Plain::Bits(Bits::from_bools(1, len, &all.iter().map(|v| v & 1 == 1).collect::<Vec<_>>())),
-        (_, [one]) => Plain::Vector(Vector::constant(ring_of(dtype), *one as u128, len)),
-        (_, all) => Plain::Vector(Vector::from_i128s(ring_of(dtype), all)),
+pub(crate) fn constant(dtype: Dtype, units: &Units, len: usize) -> Plain {
+    match (dtype, units.len()) {
+        (Dtype::Bit, 1) => Plain::Bits(Bits::constant(units.to_vec()[0] & 1 == 1, 1, len)),
+        (Dtype::Bit, _) => {
+            let mut whole = Bits::zeros(1, len);
+            for part in parts(len) {
+                let bits: Vec<bool> = units.part(part.clone()).iter().map(|unit| unit & 1 == 1).collect();
+                whole.write_lanes_at(part.start, &Bits::from_bools(1, part.len(), &bits));
+            }
+            Plain::Bits(whole)
+        }
+        (_, 1) => Plain::Vector(Vector::constant(ring_of(dtype), units.to_vec()[0] as u128, len)),
+        _ => Plain::Vector(elements(ring_of(dtype), units, len)),
     }
+}
+
+/// Returns numbers of which there are several as elements of a ring. Only a part of them is unpacked at a time.
+pub(crate) fn elements(ring: Ring, units: &Units, len: usize) -> Vector {
+    let mut whole = Vector::zeros(ring, len);
+    for part in parts(len) {
+        whole.write_at(part.start, &Vector::from_i128s(ring, &units.part(part.clone())));
+    }
+    whole
+}
+
+/// Returns the ranges of numbers that are unpacked at a time.
+fn parts(len: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len).step_by(UNPACKED).map(move |start| start..len.min(start + UNPACKED))
 }
 
 /// An owner is warned where more than one in this many values of a column loses digits.
@@ -211,9 +235,11 @@ pub struct Encoded {
 }
 
 fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
-    match units {
-        [_] => constant(dtype, units, 1),
-        all => constant(dtype, all, all.len()),
+    match dtype {
+        Dtype::Bit => {
+            Plain::Bits(Bits::from_bools(1, units.len(), &units.iter().map(|unit| unit & 1 == 1).collect::<Vec<_>>()))
+        }
+        _ => Plain::Vector(Vector::from_i128s(ring_of(dtype), units)),
     }
 }
 

@@ -9,9 +9,10 @@ use quorate_ring::{Ring, Vector};
 
 use crate::run::executor::Executor;
 use crate::run::operations::Pair;
+use crate::work::data::elements;
 use crate::work::value::Value;
 
-/// The factors of a scaling, expanded.
+/// The factors of a scaling: one for all elements, or one for each.
 struct Factors {
     whole: Vec<i128>,
     factors: Vec<i128>,
@@ -20,8 +21,8 @@ struct Factors {
 }
 
 impl Factors {
-    fn of(by: &quorate_graph::Scale) -> Factors {
-        let [whole, factors] = [&by.whole, &by.factors].map(Units::to_vec);
+    fn of(by: &quorate_graph::Scale, elements: usize) -> Factors {
+        let [whole, factors] = [&by.whole, &by.factors].map(|units| units.part(0..elements));
         Factors { whole, factors, shift: by.shift, ring: Ring::of(by.ring_bits) }
     }
 
@@ -36,11 +37,13 @@ impl<S: Computes> Executor<'_, S> {
         &self,
         ctx: &Ctx,
         id: NodeId,
-        divisors: &[i128],
+        divisors: &Units,
         operand: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let range = range_of(self.work.graph.node(self.work.graph.node(id).inputs[0]).range());
-        Ok(Value::Arith(self.s.floor_div(ctx, &self.arith(operand)?, divisors, range).await?))
+        let x = self.arith(operand)?;
+        let divisors = divisors.part(0..self.s.shape(&x).1);
+        Ok(Value::Arith(self.s.floor_div(ctx, &x, &divisors, range).await?))
     }
 
     /// Divides by secret numbers.
@@ -76,30 +79,30 @@ impl<S: Computes> Executor<'_, S> {
         let graph = self.work.graph;
         let bits = graph.node(graph.node(id).inputs[0]).range().signed_bits();
         let rounding = if self.rounds_either_way(id) { Rounding::EitherWay } else { Rounding::Nearest };
-        let limits = by.limits.as_ref().map(Units::to_vec).unwrap_or_default();
-        let factors = Factors::of(by);
+        let x = self.arith(operand)?;
+        let elements = self.s.shape(&x).1;
+        let limits = by.limits.as_ref().map(|limits| limits.part(0..elements)).unwrap_or_default();
+        let factors = Factors::of(by, elements);
         let Some(upper) = &by.upper else {
             let by = factors.scale(bits, rounding, &limits, None);
-            return Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?));
+            return Ok(Value::Arith(self.s.scale(ctx, &x, &by).await?));
         };
-        let of_upper = Factors::of(&upper.scale);
+        let of_upper = Factors::of(&upper.scale, elements);
         let of_upper = of_upper.scale(bits.saturating_sub(upper.from).max(1), rounding, &[], None);
         let upper = Upper { from: upper.from, scale: &of_upper };
         // The low bits are not negative: their sign takes one bit more.
         let by = factors.scale(upper.from + 1, rounding, &limits, Some(upper));
-        Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?))
+        Ok(Value::Arith(self.s.scale(ctx, &x, &by).await?))
     }
 
     /// Returns x - q d: local.
-    pub(crate) fn remainder(&self, ctx: &Ctx, divisors: &[i128], pair: Pair<'_, S>) -> Result<Value<S>> {
+    pub(crate) fn remainder(&self, ctx: &Ctx, divisors: &Units, pair: Pair<'_, S>) -> Result<Value<S>> {
         let (x, quotient) = self.ariths(pair)?;
-        let taken = match divisors {
-            [d] => self.s.linear(&quotient, &Linear::Scale(*d)),
-            all => {
-                let ring = self.s.shape(&quotient).0;
-                let factors = if ctx.is_dry() { Vector::shape(ring, all.len()) } else { Vector::from_i128s(ring, all) };
-                self.s.linear(&quotient, &Linear::Factors(&factors))
-            }
+        let (ring, len) = self.s.shape(&quotient);
+        let taken = match divisors.len() {
+            1 => self.s.linear(&quotient, &Linear::Scale(divisors.to_vec()[0])),
+            _ if ctx.is_dry() => self.s.linear(&quotient, &Linear::Factors(&Vector::shape(ring, len))),
+            _ => self.s.linear(&quotient, &Linear::Factors(&elements(ring, divisors, len))),
         };
         Ok(Value::Arith(self.s.sub(&x, &taken)))
     }

@@ -17,7 +17,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Computes a product in the ring, before fixed point drops its surplus bits.
-    async fn raw_product(&self, ctx: &Ctx, form: Form, (first, second): Pair<'_, S>) -> Result<S::A> {
+    pub(crate) async fn raw_product(&self, ctx: &Ctx, form: Form, (first, second): Pair<'_, S>) -> Result<S::A> {
         let s = self.s;
         let by_public = |x: &S::A, v: &Vector, public_first: bool| {
             Ok(match form {

@@ -4,6 +4,7 @@
 //! rounds.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Update};
 use quorate_gadgets::Computes;
@@ -13,18 +14,20 @@ use quorate_ring::Vector;
 
 use crate::run::executor::Executor;
 use crate::run::operations::choices::width;
+use crate::run::pieces::Sources;
 use crate::work::data::ring_of;
 use crate::work::value::{KINDS, Value};
 
 impl<S: Computes> Executor<'_, S> {
-    /// Computes the extremum node `id` of `operand`, `rows` rows at a time; there are no outer blocks.
+    /// Computes the extremum node `id`, `rows` rows of its operand at a time; there are no outer blocks. An operand
+    /// that is within the step's pieces is made for each of them.
     pub(crate) async fn in_rounds(
         &self,
         ctx: &Ctx,
         id: NodeId,
         axis: Axis,
         (rows, window): (usize, usize),
-        operand: &Value<S>,
+        sources: &Sources<S>,
     ) -> Result<Value<S>> {
         let (s, node, lanes) = (self.s, self.work.graph.node(id), axis.inner);
         let (best, place) = match node.op {
@@ -34,15 +37,24 @@ impl<S: Computes> Executor<'_, S> {
             Op::ArgMin(_) => (Best::Smallest, true),
             _ => return Err(KINDS),
         };
-        let x = self.arith(Some(operand))?;
-        let bits = self.work.graph.difference_bits(node.inputs[0], node.inputs[0]);
-        let width = width(bits, s.shape(&x).0);
+        let input = node.inputs[0];
+        let bits = self.work.graph.difference_bits(input, input);
+        let width = width(bits, ring_of(self.work.graph.node(input).dtype));
         let work = async |ctx: Ctx, range: Range<usize>| {
             let candidates = range.start * lanes..range.end * lanes;
-            let values = s.linear(&x, &Linear::Slice(candidates.clone()));
-            let values = self.with_sign(&ctx, node.inputs[0], bits, values);
-            let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
-            s.best(&ctx, Field { values, places, rows: range.len() }, best, width).await
+            let made = self.candidates(&ctx, input, candidates.clone(), sources).await?;
+            let meet = async {
+                let values = match (&made, sources.get(&input)) {
+                    (Some(made), _) => self.arith(Some(&**made))?,
+                    (None, operand) => {
+                        s.linear(&self.arith(operand.map(|value| &**value))?, &Linear::Slice(candidates))
+                    }
+                };
+                let values = self.with_sign(&ctx, input, bits, values);
+                let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
+                s.best(&ctx, Field { values, places, rows: range.len() }, best, width).await
+            };
+            self.clock.time(&ctx, id.0, meet).await
         };
         let chunks = Chunks { len: axis.len, chunk: rows, window };
         let room = |of: &S::A| {
@@ -62,11 +74,29 @@ impl<S: Computes> Executor<'_, S> {
                 s.update(all, places, &at);
             }
         };
-        ctx.stream_alike(chunks, work, write).await?;
-        let best = s.best(ctx, winners.ok_or(KINDS)?, best, width).await?;
+        match self.is_alike(id, sources, rows) {
+            true => ctx.stream_alike(chunks, work, write).await?,
+            false => ctx.stream(chunks, work, write).await?,
+        }
+        let best = self.clock.time(ctx, id.0, s.best(ctx, winners.ok_or(KINDS)?, best, width)).await?;
         Ok(Value::Arith(match best.places {
             Some(places) => places,
-            None => self.with_sign(ctx, node.inputs[0], bits, best.values),
+            None => self.with_sign(ctx, input, bits, best.values),
         }))
+    }
+
+    /// Makes a range of an operand that is within the step's pieces; `None` if the operand exists.
+    async fn candidates(
+        &self,
+        ctx: &Ctx,
+        input: NodeId,
+        range: Range<usize>,
+        sources: &Sources<S>,
+    ) -> Result<Option<Arc<Value<S>>>> {
+        if sources.contains_key(&input) {
+            return Ok(None);
+        }
+        let make = async |ctx: Ctx, _: usize| self.make(ctx, input, range.clone(), sources).await;
+        Ok(ctx.join_steps(1, |_| self.step_of(input), make).await?.pop())
     }
 }

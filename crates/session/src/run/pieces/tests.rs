@@ -81,7 +81,7 @@ fn everything() -> Program {
     let (images, filters) = (p.input(&[5, 2, 3, 3], INT, 50), p.input(&[2, 1, 2, 2], INT, 50));
     let lies = Lies { stride: [1, 2], dilation: [1, 1], before: [1, 0], after: [0, 1], groups: 2 };
     p.reveal(|mut at| at.conv(images, filters, lies));
-    // A row times a column or a matrix, in its terms; not if it is truncated.
+    // A row times a column or a matrix, in its terms; fixed point is truncated once.
     p.reveal(|mut at| at.matmul(small, small));
     let three = p.input(&[6, 3], INT, 40);
     p.reveal(|mut at| at.matmul(small, three));
@@ -177,6 +177,15 @@ fn reads() -> Program {
         p.reveal(|mut at| at.sum(above, Some(0), false));
     }
     p.reveal(|mut at| at.matmul(column, column));
+    // Extremes of a value that is within the pieces: an input, and one that is computed of some columns.
+    let unsigned = p.read(&[30], Dtype::Uint { bits: 9 }, 511);
+    p.reveal(|mut at| at.max(unsigned, None, false));
+    let lanes = p.read(&[30, 2], INT, 90);
+    p.reveal(|mut at| at.argmin(lanes, Some(0), false));
+    let table = p.read(&[10, 3], INT, 300);
+    let some = p.at().strided(table, 1, &[(10, 3), (2, 1)], &[10, 2]).unwrap();
+    let twice = p.at().binary(B::Mul, some, some).unwrap();
+    p.reveal(|mut at| at.argmax(twice, None, false));
     let row = p.at().reshape(column, &[1, 30]).unwrap();
     let rows = p.at().reshape(x, &[30, 1]).unwrap();
     p.reveal(|mut at| at.matmul(row, rows));
@@ -185,6 +194,47 @@ fn reads() -> Program {
     let right = p.at().unary(UnaryOp::Neg, weights).unwrap();
     let sums = p.at().matmul(row, right).unwrap();
     p.reveal(|mut at| at.unary(UnaryOp::Neg, sums));
+    p
+}
+
+/// Returns steps on public numbers that are broadcast: rows, columns, and numbers between other axes.
+fn repeated() -> Program {
+    let mut p = Program::default();
+    let numbers: Vec<i128> = (0..15).map(|i| i * 7 % 11 + 1).collect();
+    let reals: Vec<f64> = numbers.iter().map(|&n| 0.37 * n as f64 - 2.0).collect();
+    let cases: [(&[usize], &[usize]); 5] = [
+        (&[6], &[5, 6]),
+        (&[5, 1], &[5, 6]),
+        (&[2, 1], &[5, 2, 3]),
+        (&[5, 1, 3], &[5, 2, 3]),
+        (&[1, 2, 3], &[5, 2, 3]),
+    ];
+    for (shape, to) in cases {
+        let count = shape.iter().product();
+        let row = Operand::Ints { shape, values: &numbers[..count] };
+        let real = Operand::Reals { shape, values: &reals[..count] };
+        let (x, f, b) = (p.input(to, INT, 9000), p.input(to, FIXED, 1500), p.input(to, Dtype::Bit, 1));
+        for op in [B::Add, B::Mul, B::Lt, B::Eq, B::And] {
+            p.reveal(|mut at| at.binary(op, x, row));
+        }
+        p.reveal(|mut at| at.binary(B::Sub, row, x));
+        p.reveal(|mut at| at.binary(B::Mul, f, real));
+        p.reveal(|mut at| at.select(b, row, x));
+        let quotient = p.reveal(|mut at| at.floor_div(x, row));
+        p.reveal(|mut at| at.remainder(x, quotient, row));
+        p.reveal(|mut at| at.divide(f, row));
+        let read = p.read(to, INT, 300);
+        let product = p.at().binary(B::Mul, read, row).unwrap();
+        let low = p.at().binary(B::Lt, product, row).unwrap();
+        p.reveal(|mut at| at.sum(low, Some(0), false));
+    }
+    // Quotients, each of which is compared with two numbers.
+    let pairs = p.input(&[8, 2], INT, 9000);
+    let quotient = p.at().floor_div(pairs, Operand::Ints { shape: &[2], values: &[8, 5] }).unwrap();
+    let column = p.at().reshape(quotient, &[16, 1]).unwrap();
+    let less = p.at().binary(B::Lt, column, Operand::Ints { shape: &[2], values: &[9, 90] }).unwrap();
+    p.reveal(|mut at| at.sum(less, Some(0), false));
+    p.within = 74;
     p
 }
 
@@ -223,6 +273,13 @@ fn exact_operations_equal_those_in_the_clear() {
     check_exact::<Rss>(&everything(), 5, &[4]);
 }
 
+#[test]
+fn public_numbers_are_repeated_within_each_piece() {
+    let program = repeated();
+    check_exact::<Clear>(&program, 1, &[1, 4, 7, 12, 512]);
+    check_exact::<Rss>(&program, 3, &[5, 12]);
+}
+
 /// Winners of pieces meet in the same pairs as without pieces, and the first of equal candidates wins.
 #[test]
 fn tournaments_in_pieces_have_the_same_rounds() {
@@ -250,7 +307,7 @@ fn chains_within_pieces_equal_those_in_the_clear() {
 #[test]
 fn inputs_that_are_read_by_pieces_equal_those_in_the_clear() {
     let mut program = reads();
-    program.within = 28;
+    program.within = 33;
     check_exact::<Clear>(&program, 1, &[1, 3, 5, 7, 8, 512]);
     check_exact::<Rss>(&program, 3, &[1, 4, 7]);
     check_exact::<Rss>(&program, 5, &[5]);
@@ -268,7 +325,7 @@ fn inputs_are_whole_where_a_user_reads_them_so() {
     let (x, y) = (p.read(&[30], INT, 300), p.read(&[30], INT, 300));
     p.reveal(|mut at| at.sum(x, None, false));
     p.reveal(|mut at| at.sum(y, None, false));
-    p.reveal(|mut at| at.max(x, None, false));
+    p.reveal(|mut at| at.cumsum(x, Some(0)));
     p.within = 1;
     check_exact::<Clear>(&p, 1, &[4]);
     p.reveal(|mut at| at.cumsum(y, Some(0)));
@@ -284,7 +341,7 @@ fn inputs_are_whole_where_a_user_reads_them_so() {
     }
     p.within = 6;
     check_exact::<Clear>(&p, 1, &[4]);
-    p.reveal(|mut at| at.max(x, None, false));
+    p.reveal(|mut at| at.cumsum(x, Some(0)));
     p.within = 3;
     check_exact::<Clear>(&p, 1, &[4]);
     check_exact::<Rss>(&p, 3, &[7]);
@@ -341,8 +398,8 @@ impl Visit for Counted<'_> {
 
 #[test]
 fn figures_are_those_of_all_pieces() {
-    for program in [everything(), approximations(), chains()] {
-        for units in [1, 2, 5, 7] {
+    for program in [everything(), approximations(), chains(), repeated()] {
+        for units in [1, 2, 5, 6, 7] {
             for (protocol, parties) in [
                 (Protocol::Rss, 3),
                 (Protocol::Aby, 2),
