@@ -57,9 +57,7 @@ fn repeated(op: &Op, operands: &[&Node], shape: &[usize], dtype: Dtype) -> Optio
         Op::Reshape => Some(units.clone()),
         // If only axes before the first are added, all elements come again.
         Op::Broadcast if units.len() == 1 || shape.ends_with(&operands[0].shape) => Some(units.clone()),
-        Op::Broadcast => {
-            Some(Units::broadcast(&units.expand(operands[0].elements()), &Repeats::new(&operands[0].shape, shape)))
-        }
+        Op::Broadcast => Some(Repeats::new(&operands[0].shape, shape).units(&units.expand(operands[0].elements()))),
         Op::Bits if units.each() == 1 => {
             let bits = operands[0].dtype.bits();
             let one = Node { shape: vec![units.len()], ..operands[0].clone() };

@@ -404,11 +404,7 @@ impl Scale {
     pub(crate) fn broadcast(&self, repeats: &Repeats) -> Scale {
         let reals: Arc<[f64]> = if self.reals.len() > 1 { repeats.of(&self.reals).into() } else { self.reals.clone() };
         let each = if reals.len() > 1 { repeats.each } else { 1 };
-        Scale {
-            reals,
-            each,
-            ..self.mapped(&|units| Units::broadcast(&units.to_vec(), repeats), &|s| s.broadcast(repeats))
-        }
+        Scale { reals, each, ..self.mapped(&|units| repeats.units(&units.to_vec()), &|s| s.broadcast(repeats)) }
     }
 
     /// Returns the scale of the elements `range`.

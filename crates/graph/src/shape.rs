@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::error::{Fault, Shape};
 use crate::index::walk;
+use crate::units::Units;
 
 /// An array seen as `outer` blocks of `len` rows of `inner` elements: element `(o, j, i)` lies at
 /// `(o * len + j) * inner + i`, and a reduction runs over `j`.
@@ -107,6 +108,11 @@ impl Repeats {
     /// Returns the numbers that are repeated, of the numbers of the array.
     pub fn of<T: Copy>(&self, numbers: &[T]) -> Vec<T> {
         self.positions.iter().map(|&position| numbers[position as usize]).collect()
+    }
+
+    /// Returns numbers of which there is one for each element of the array, or one for all, as those of the broadcast.
+    pub fn units(&self, values: &[i128]) -> Units {
+        if values.len() == 1 { Units::from(values) } else { Units::repeated(&self.of(values), self.each) }
     }
 }
 

@@ -154,7 +154,7 @@ mod tests {
                 let [one, other] = [0; 2].map(|_| draw(count as u32) as usize);
                 values[one] = values[other];
             }
-            let units = Units::broadcast(&values, &Repeats::new(&from, &to));
+            let units = Repeats::new(&from, &to).units(&values);
             if units.len() < 2 {
                 continue;
             }

@@ -4,8 +4,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::shape::Repeats;
-
 /// Integers in order, each of which stands for one element of an array, or for several. A single one stands for all
 /// elements. Equal numbers that are repeated alike are always kept in the same way.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,15 +42,6 @@ impl Units {
     /// Returns numbers that stand for `each` elements in a row, one after another and then again from the first.
     pub(crate) fn repeated(values: &[i128], each: usize) -> Units {
         Units { each: if values.len() > 1 { each } else { 1 }, ..Units::from(values) }
-    }
-
-    /// Returns numbers of which there is one for each element of an array, or one for all, for the shape that the array
-    /// is broadcast to.
-    pub(crate) fn broadcast(values: &[i128], repeats: &Repeats) -> Units {
-        match values {
-            [_] => Units::from(values),
-            all => Units::repeated(&repeats.of(all), repeats.each),
-        }
     }
 
     /// Returns the numbers, without repeats.
@@ -144,7 +133,7 @@ pub(crate) fn repeated<T: Copy>(numbers: &[T], each: usize, range: Range<usize>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape;
+    use crate::shape::{self, Repeats};
 
     #[test]
     fn numbers_come_back_from_the_narrowest_room() {
@@ -179,7 +168,7 @@ mod tests {
         ];
         for (from, to, kept) in shapes {
             let values: Vec<i128> = (0..from.iter().product::<usize>()).map(|i| 7 * i as i128 - 5).collect();
-            let units = Units::broadcast(&values, &Repeats::new(from, to));
+            let units = Repeats::new(from, to).units(&values);
             let all: Vec<i128> = shape::broadcast_index(from, to).iter().map(|&i| values[i as usize]).collect();
             assert_eq!((units.len(), units.expand(all.len())), (kept, all.clone()), "{from:?} to {to:?}");
             for (start, end) in (0..=all.len()).flat_map(|end| (0..end).map(move |start| (start, end))) {

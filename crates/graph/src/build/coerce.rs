@@ -231,7 +231,7 @@ impl Builder<'_> {
         };
         let units = match from == to {
             true => Units::from(units.as_slice()),
-            false => Units::broadcast(&units, &Repeats::new(&from, to)),
+            false => Repeats::new(&from, to).units(&units),
         };
         if lost.is_some() {
             self.graph.literals.truncate(0); // so that the warning is given for this line

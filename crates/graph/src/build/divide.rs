@@ -24,7 +24,7 @@ pub(super) fn each(divisors: &[i128], from: &[usize], to: &[usize]) -> Units {
     let first = divisors.first().copied().unwrap_or(1);
     match divisors.iter().all(|&divisor| divisor == first) {
         true => Units::from([first]),
-        false => Units::broadcast(divisors, &Repeats::new(from, to)),
+        false => Repeats::new(from, to).units(divisors),
     }
 }
 

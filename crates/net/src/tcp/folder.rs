@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-use super::per_process::PerProcess;
-use super::port::lock;
+use super::per_process::{PerProcess, lock};
 use crate::{FolderFault, InUse};
 
 /// A folder that only this user can enter.

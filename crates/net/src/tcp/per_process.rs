@@ -3,7 +3,7 @@
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A value under a lock, for each process of a line of forks.
 pub(crate) struct PerProcess<T: 'static> {
@@ -45,6 +45,11 @@ impl<T: Default> PerProcess<T> {
         let used = all.map(|one| (one.process.load(Ordering::Relaxed), &one.value));
         used.take_while(move |(one, _)| ![0, process].contains(one)).map(|(_, value)| value)
     }
+}
+
+/// Locks a mutex, also if a thread panicked that held it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use super::inherited::InheritedSocket;
 use super::io_error;
 use super::knock::{AnswerKeys, Status};
 use super::neighbours::{Member, Ownership, Request, Spot, UnixListener, UnixStream, silence};
+use super::per_process::lock;
 use super::session::{SessionId, is_namesake};
 use crate::NetError;
 
@@ -324,9 +325,4 @@ impl Port {
             Err(Obstacle::Closed) => None,
         }
     }
-}
-
-/// Locks a mutex, also if a thread panicked that held it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
