@@ -107,7 +107,7 @@ def test_sorting_by_key_without_its_order(mpc: qr.Session) -> None:
     k, v = mpc.input(keys, owner=0), mpc.input(np.arange(7), owner=1)
     ordered, places = mpc.sort(k, v, stable=False)
     stable, unstable = (mpc.explain(*arrays).online.bytes_sent for arrays in (mpc.sort(k, v), (ordered, places)))
-    assert sum(unstable) < sum(stable)
+    assert sum(unstable) <= sum(stable)  # orders are stable at no cost
     values = mpc.reveal_all(ordered, places)
     np.testing.assert_array_equal(values[0], np.sort(keys))
     np.testing.assert_array_equal(keys[values[1]], np.sort(keys))

@@ -20,6 +20,8 @@ pub struct Rules {
     /// Whether programs mark values as factors of several products ([`Op::AsFactor`](crate::Op::AsFactor)), for
     /// families that then send less.
     pub keeps_factors: bool,
+    /// Whether steps may run in garbled circuits.
+    pub may_garble: bool,
     /// Whether places and divisors are proven to lie within stated bounds of inputs, because parties may cheat.
     pub proves_bounds: bool,
 }

@@ -169,6 +169,11 @@ impl Options {
         mixes && self.max_memory.is_none()
     }
 
+    /// Returns whether the planner may choose garbled circuits.
+    pub(crate) fn may_garble(&self, protocol: Protocol) -> bool {
+        self.mixes(protocol) && self.sharings.allows(Domain::Y) && protocol.descriptor().sharings.contains(&"Y")
+    }
+
     /// Returns whether a factor of many products is sent once and held for them, which takes memory.
     pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
         protocol.keeps_factors() && self.max_memory.is_none()

@@ -26,8 +26,8 @@ impl Graph {
         let (rows, rules) = (self.node(key).elements(), self.rules());
         let place_bits = rows.next_power_of_two().trailing_zeros();
         let fits = self.key_range(key).span_bits() + place_bits < rules.rings.most_bits;
-        let may_be_garbled = rules.counts_steps && rows <= FEW_TO_GARBLE;
-        !rules.proves_bounds && fits && !may_be_garbled
+        let is_garbled = rules.may_garble && rows <= FEW_TO_GARBLE;
+        !rules.proves_bounds && fits && !is_garbled
     }
 }
 

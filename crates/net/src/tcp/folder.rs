@@ -72,11 +72,11 @@ fn check(folder: &Path, made: Result<(), ErrorKind>) -> Result<(), FolderFault> 
     let above = folder.parent().ok_or(FolderFault::Exposed)?.metadata().map_err(unmade)?;
     // In a folder that all may write to (sticky), only the owner of an entry can replace it.
     let above_is_safe = [0, me].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0);
-    if !it.is_dir() {
-        return Err(FolderFault::NoFolder);
-    }
     if it.uid() != me {
         return Err(FolderFault::Foreign);
+    }
+    if !it.is_dir() {
+        return Err(FolderFault::NoFolder);
     }
     if it.mode() & 0o077 != 0 {
         return Err(FolderFault::Open);

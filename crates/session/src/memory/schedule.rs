@@ -378,7 +378,8 @@ impl Given<'_> {
         if !must && !long && whole <= left {
             return whole;
         }
-        let row = self.row(schedule, id);
+        // Rounds of an extreme need powers of two: only so do their winners meet as those of the whole.
+        let row = if matches!(split, Split::Rounds(_)) { 1 } else { self.row(schedule, id) };
         let whole_rows = |units: usize| if units > row { units - units % row } else { units };
         let rooms = sizes(split, each, rule.elements).map(|units| whole_rows(units).min(all)).map(|units| {
             let window = WINDOW.min(all.div_ceil(units)) as u64;

@@ -199,6 +199,7 @@ impl Place {
             rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
             proves_nothing: protocol.proves_nothing(),
             keeps_factors: options.keeps_factors(protocol),
+            may_garble: options.may_garble(protocol),
             proves_bounds: protocol.is_checked(),
         }
     }
