@@ -181,7 +181,10 @@ impl Writer {
     /// each stands for.
     fn repeated(&mut self, units: &Units) {
         self.units(&units.to_vec());
-        self.size(units.each());
+        if units.each() > 1 {
+            self.text("each");
+            self.size(units.each());
+        }
     }
 
     /// Writes many small values through one buffer, since hashing is faster on long slices.

@@ -46,21 +46,6 @@ fn sums_of_many_pairs_go_in_pieces_by_themselves() {
     }
 }
 
-/// Only tournaments of 2^m candidates have winners that meet as those of the whole do.
-#[test]
-fn pieces_of_an_extreme_are_powers_of_two() {
-    let (mut graph, at) = (Graph::default(), || Source::new("schedule.rs", 1));
-    let x = graph.at(at()).input(0, 3, &[1 << 20, 20], Dtype::INT64, None).unwrap();
-    let divisors: Vec<i128> = (1..21).collect();
-    let quotients = graph.at(at()).floor_div(x, Operand::Ints { shape: &[20], values: &divisors }).unwrap();
-    let all = graph.at(at()).reshape(quotients, &[20 << 20]).unwrap();
-    let largest = graph.at(at()).max(all, None, false).unwrap();
-    let (schedule, _) = scheduled(&graph, largest, Domains::default()).unwrap();
-    let way = schedule.way(largest);
-    assert!(matches!(way, Some(Way::Pieces { units, .. }) if units.is_power_of_two()), "{way:?}");
-    assert!(schedule.is_within(quotients));
-}
-
 #[test]
 fn steps_of_less_than_a_gigabyte_run_whole() {
     let mut graph = Graph::default();
