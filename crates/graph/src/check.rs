@@ -209,8 +209,8 @@ impl Look<'_> {
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
     }
 
-    /// Returns the given steps and those that they depend on, in order, up to arrays of shuffles,
-    /// whose order the parties choose, and of orders that ran before.
+    /// Returns the given steps and those that they depend on, in order, up to arrays of shuffles, whose order
+    /// the parties choose, and of orders that ran before.
     fn behind<'a>(&self, some: impl Iterator<Item = &'a NodeId>) -> Vec<NodeId> {
         let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
