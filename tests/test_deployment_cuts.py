@@ -25,7 +25,7 @@ print(x.sum().reveal())
 print("running", flush=True)
 for run in range({RUNS}):
     print(((x - run) * y).sum().reveal(), (x < y + run).sum().reveal(), x.max().reveal())
-    time.sleep(0.1)
+    time.sleep(0.3)
 """
 
 
