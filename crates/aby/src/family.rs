@@ -27,6 +27,7 @@ fn prepared<'a>(s: &'a Aby, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()>
 }
 
 impl Family for Aby {
+    const BRANCHES: bool = true;
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "aby",
         about: "2 parties, semi-honest",
@@ -66,6 +67,10 @@ impl Family for Aby {
 
     fn beside(&self) -> Option<Aby> {
         Some(Aby::beside(self))
+    }
+
+    fn branch(&self) -> Option<Aby> {
+        Some(Aby::beside(self)) // nothing is named by steps of the program
     }
 
     fn fill_line(&self, bytes: usize) {

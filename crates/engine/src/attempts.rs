@@ -29,8 +29,13 @@ const SIDE_RUNS: u32 = 1 << 20;
 /// The number of the first run of the first side party; smaller ones are those of the main party.
 const FIRST_SIDE: u32 = 1 << 31;
 
+/// The number of runs of a party of a branch.
+const BRANCH_RUNS: u32 = 1 << 23;
+
 /// The number of sides on which a session may have parties beside the main ones.
 pub const SIDES: usize = 2047;
+/// The number of branches that a session may have in place of sides.
+pub const BRANCHES: usize = 255;
 
 /// The numbers of a party's runs. Whatever is drawn for a run is named by its number, so parties with the same keys
 /// have numbers of their own.
@@ -46,8 +51,18 @@ impl Numbers {
 
     /// Returns the numbers of a side party; `None` where there are no more.
     pub fn of_side(side: usize) -> Option<Numbers> {
-        let first = FIRST_SIDE.checked_add(u32::try_from(side).ok()?.checked_mul(SIDE_RUNS)?)?;
-        let last = first.checked_add(SIDE_RUNS - 1)?;
+        Numbers::part(side, SIDE_RUNS)
+    }
+
+    /// Returns the numbers of a party of a branch; `None` where there are no more. A session has either sides or
+    /// branches.
+    pub fn of_branch(branch: usize) -> Option<Numbers> {
+        Numbers::part(branch, BRANCH_RUNS)
+    }
+
+    fn part(place: usize, runs: u32) -> Option<Numbers> {
+        let first = FIRST_SIDE.checked_add(u32::try_from(place).ok()?.checked_mul(runs)?)?;
+        let last = first.checked_add(runs - 1)?;
         (last < u32::MAX).then_some(Numbers { first, last })
     }
 }
@@ -397,14 +412,18 @@ mod tests {
 
     /// Parties with the same keys must never have runs of one number: they would draw the same masks.
     #[test]
-    fn numbers_of_the_main_party_and_of_all_sides_are_disjoint() {
-        let sides: Vec<Numbers> = (0..).map_while(Numbers::of_side).collect();
-        assert_eq!(sides.len(), SIDES);
-        assert_eq!(Numbers::of_side(usize::MAX), None);
-        let mut last = 0;
-        for numbers in std::iter::once(Numbers::MAIN).chain(sides) {
-            assert!(last < numbers.first && numbers.first < numbers.last && numbers.last < u32::MAX);
-            last = numbers.last;
+    fn numbers_of_the_main_party_and_of_all_sides_or_branches_are_disjoint() {
+        let kinds: [(fn(usize) -> Option<Numbers>, usize); 2] =
+            [(Numbers::of_side, SIDES), (Numbers::of_branch, BRANCHES)];
+        for (numbers_of, most) in kinds {
+            let others: Vec<Numbers> = (0..).map_while(numbers_of).collect();
+            assert_eq!(others.len(), most);
+            assert_eq!(numbers_of(usize::MAX), None);
+            let mut last = 0;
+            for numbers in std::iter::once(Numbers::MAIN).chain(others) {
+                assert!(last < numbers.first && numbers.first < numbers.last && numbers.last < u32::MAX);
+                last = numbers.last;
+            }
         }
     }
 

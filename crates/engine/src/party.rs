@@ -56,8 +56,20 @@ impl Party {
     /// # Errors
     /// [`Misuse`] where there are no numbers left for another side: from the 2048th on.
     pub fn on_side(net: Box<dyn Net>, side: usize) -> Result<Party> {
-        let numbers =
-            Numbers::of_side(side).ok_or(Misuse::Other { what: "more side parties than there are numbers" })?;
+        Party::numbered(net, Numbers::of_side(side))
+    }
+
+    /// Creates a party of a branch, with the keys of its session and links of its own, as [`Party::on_side`] does. A
+    /// session has sides or branches, and not both: their numbers overlap.
+    ///
+    /// # Errors
+    /// [`Misuse`] from the 256th branch on.
+    pub fn on_branch(net: Box<dyn Net>, branch: usize) -> Result<Party> {
+        Party::numbered(net, Numbers::of_branch(branch))
+    }
+
+    fn numbered(net: Box<dyn Net>, numbers: Option<Numbers>) -> Result<Party> {
+        let numbers = numbers.ok_or(Misuse::Other { what: "more parties of a session than there are numbers" })?;
         let party = Party::new(net);
         party.core.attempts.replace(Attempts::new(party.parties(), numbers));
         Ok(party)

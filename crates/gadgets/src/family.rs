@@ -114,6 +114,8 @@ impl<S: Functions + Garbles> Computes for S {}
 pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
     /// The family's description.
     const DESCRIPTOR: Descriptor;
+    /// Whether runs of several programs may be under way under the same keys ([`Family::branch`]).
+    const BRANCHES: bool = false;
 
     /// Returns a description of the parties that may cheat, and of the assumptions of the family's security.
     fn security(parties: usize, choices: &Choices) -> String;
@@ -149,6 +151,16 @@ pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
     ///
     /// Nothing is agreed, so the numbers of runs must tell both apart ([`Party::on_side`](quorate_engine::Party)).
     fn beside(&self) -> Option<Self> {
+        None
+    }
+
+    /// Returns another handle of this party, for the runs of another program that goes on from what this one has computed
+    /// so far. As opposed to [`Family::beside`], nothing that is named by steps of the program is common to both from now
+    /// on: their steps differ. The numbers of runs must tell both apart, too ([`Party::on_branch`]). `None`, the
+    /// default, where runs must follow each other.
+    ///
+    /// [`Party::on_branch`]: quorate_engine::Party::on_branch
+    fn branch(&self) -> Option<Self> {
         None
     }
 

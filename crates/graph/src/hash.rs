@@ -90,6 +90,16 @@ impl Hash {
         writer.finish()
     }
 
+    /// Returns the hash of a session's runs up to the moment at which the branch of this name and number was made.
+    pub fn then_branch(self, name: &str, number: u32) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate branch 1"));
+        writer.hash(self);
+        writer.size(name.len());
+        writer.0.update(name.as_bytes());
+        writer.size(number as usize);
+        writer.finish()
+    }
+
     /// Returns the hash of a step, independent of the steps before it.
     pub(crate) fn of_step(node: &Node, operands: &[&Node]) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_derive_key("quorate step 1"));

@@ -40,6 +40,7 @@ fn prepared<'a>(s: &'a Pika, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()
 }
 
 impl Family for Pika {
+    const BRANCHES: bool = true;
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "pika",
         about: "3 parties, semi-honest, or malicious on request: two hold the data, the third one deals",
@@ -93,6 +94,10 @@ impl Family for Pika {
 
     fn beside(&self) -> Option<Pika> {
         Some(Pika::beside(self))
+    }
+
+    fn branch(&self) -> Option<Pika> {
+        Some(Pika::branch(self))
     }
 
     fn choose(&self, choices: &Choices) {

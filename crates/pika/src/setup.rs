@@ -131,13 +131,22 @@ impl Pika {
     /// Returns another handle of this party, for runs beside those of this one: the same keys, the masks of factors of
     /// the runs before, and no correlations.
     pub fn beside(&self) -> Pika {
-        let State { me, coins, comparisons, masks, session, .. } = &**self;
+        self.another(self.masks.beside())
+    }
+
+    /// Returns another handle of this party, for another program that goes on from the runs before.
+    pub fn branch(&self) -> Pika {
+        self.another(self.masks.branch())
+    }
+
+    fn another(&self, masks: Masks) -> Pika {
+        let State { me, coins, comparisons, session, .. } = &**self;
         Pika(Arc::new(State {
             me: *me,
             coins: coins.clone(),
             stock: Stock::default(),
             comparisons: Held::new(comparisons.get()),
-            masks: masks.beside(),
+            masks,
             session: *session,
             hash: Hash::new(&Tccr::new(session)),
         }))

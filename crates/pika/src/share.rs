@@ -1,7 +1,7 @@
 //! A party's share of a value, and what parties keep of a value that stays a factor of many products (`kept_factor`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use quorate_engine::{Error, Held, Result};
 use quorate_ring::{Ring, Vector};
@@ -37,8 +37,8 @@ type ByName = BTreeMap<u32, Arc<Share<Vector>>>;
 pub(crate) struct Masks {
     /// Those of the run that is under way, which no other run may forget.
     pub(crate) new: Held<ByName>,
-    /// Those of the runs before, which parties beside this one have, too.
-    pub(crate) kept: Arc<Held<ByName>>,
+    /// Those of the runs before that some value still has; parties beside this one have them, too.
+    pub(crate) kept: Arc<Held<BTreeMap<u32, Weak<Share<Vector>>>>>,
 }
 
 const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
@@ -51,19 +51,28 @@ impl Masks {
 
     pub fn of(&self, name: u32) -> Result<Arc<Share<Vector>>> {
         let new = self.new.lock().get(&name).cloned();
-        new.or_else(|| self.kept.lock().get(&name).cloned()).ok_or(NO_MASK)
+        new.or_else(|| self.kept.lock().get(&name).and_then(Weak::upgrade)).ok_or(NO_MASK)
     }
 
     /// Ends a run: keeps its masks, and forgets those of values that no longer exist.
     pub fn forget(&self) {
+        let new = self.new.take();
         let mut kept = self.kept.lock();
-        kept.extend(self.new.take());
-        kept.retain(|_, mask| Arc::strong_count(mask) > 1);
+        kept.extend(new.iter().map(|(name, mask)| (*name, Arc::downgrade(mask))));
+        drop(new);
+        kept.retain(|_, mask| mask.strong_count() > 0);
     }
 
     /// Returns the masks for runs beside the one that is under way.
     pub fn beside(&self) -> Masks {
         Masks { new: Held::default(), kept: self.kept.clone() }
+    }
+
+    /// Returns the masks of the runs before for another program that goes on from them. Its names of further factors
+    /// have nothing to do with those here.
+    pub fn branch(&self) -> Masks {
+        let kept = self.kept.lock().clone();
+        Masks { new: Held::default(), kept: Arc::new(Held::new(kept)) }
     }
 }
 
@@ -92,6 +101,30 @@ mod tests {
         assert!(one.of(8).is_ok());
         drop((held, kept));
         one.forget();
+        other.forget();
         assert!([7, 8].iter().all(|&name| one.of(name).is_err() && other.of(name).is_err()));
+    }
+
+    /// The steps of a branch have other values than those of the same name in the session.
+    #[test]
+    fn names_of_a_branch_are_its_own() {
+        let one = Masks::default();
+        one.keep(7, mask());
+        let held = one.of(7).unwrap();
+        one.forget();
+        let branch = one.branch();
+        assert!(Arc::ptr_eq(&held, &branch.of(7).unwrap()), "a value of an earlier run stays a factor in both");
+        branch.keep(8, mask());
+        let of_branch = branch.of(8).unwrap();
+        branch.forget();
+        assert!(one.of(8).is_err());
+        one.keep(8, mask());
+        let of_one = one.of(8).unwrap();
+        one.forget();
+        assert!(!Arc::ptr_eq(&of_one, &of_branch) && Arc::ptr_eq(&branch.of(8).unwrap(), &of_branch));
+        drop(held);
+        one.forget();
+        branch.forget();
+        assert!(one.of(7).is_err() && branch.of(7).is_err(), "neither keeps it for the other");
     }
 }

@@ -78,6 +78,8 @@ impl Protocol {
         descriptor: Descriptor = DESCRIPTOR;
         /// Whether parties may cheat, so that openings are checked.
         is_checked: bool = CHECKED;
+        /// Whether runs of several programs may be under way under the same keys, so that a session may have branches.
+        may_branch: bool = BRANCHES;
         /// Whether the family sends a factor of many products only once.
         keeps_factors: bool = KEEPS_FACTORS;
         /// The party whose one-hot inputs cannot be proven, if one-hot inputs are proven.

@@ -55,6 +55,7 @@ fn prepared<'a>(s: &'a Rss, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()>
 }
 
 impl Family for Rss {
+    const BRANCHES: bool = true;
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rss",
         about: "3, 5 or 7 parties, semi-honest, honest majority",
@@ -86,6 +87,10 @@ impl Family for Rss {
 
     fn beside(&self) -> Option<Rss> {
         Some(Rss::beside(self))
+    }
+
+    fn branch(&self) -> Option<Rss> {
+        Some(Rss::beside(self)) // nothing is named by steps of the program
     }
 
     fn choose(&self, choices: &Choices) {

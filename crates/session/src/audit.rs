@@ -26,6 +26,8 @@ pub(crate) struct Audit {
 /// The fields of a line that describe a run.
 pub(crate) struct Entry<'a> {
     pub run: u64,
+    /// The name and number of the branch that runs it, in a branch of a session.
+    pub branch: Option<(&'a str, u32)>,
     pub program: Hash,
     pub approved: bool,
     pub reveals: &'a [Told],
@@ -67,6 +69,9 @@ impl Audit {
             entry.approved,
             reveals.join(", "),
         );
+        if let Some((name, number)) = entry.branch {
+            let _ = write!(line, ", \"branch\": {{\"name\": {}, \"number\": {}}}", quoted(name), number + 1);
+        }
         if let Some(why) = why {
             let _ = write!(line, ", \"why\": {}", quoted(why));
         }
@@ -153,7 +158,7 @@ mod tests {
     #[test]
     fn a_line_that_could_not_be_written_spoils_no_other() {
         let path = std::env::temp_dir().join(format!("quorate-audit-{}.jsonl", std::process::id()));
-        let entry = Entry { run: 1, program: Hash([0; 32]), approved: false, reveals: &[] };
+        let entry = Entry { run: 1, branch: None, program: Hash([0; 32]), approved: false, reveals: &[] };
         for (before, lines) in [("{}\n{\"cut o", 3), ("{}\n", 2), ("", 1)] {
             std::fs::write(&path, "").unwrap();
             let mut audit = Audit::open(&path, 0, "rss").unwrap();

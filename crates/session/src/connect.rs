@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use quorate_graph::Network;
-use quorate_net::tcp::TcpNet;
-use quorate_net::{Net, memory, shaped};
+use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
+use quorate_net::{Net, NetError, memory, shaped};
 
 use crate::config::Config;
 use crate::error::SessionError;
@@ -47,7 +47,27 @@ impl LocalLinks {
 /// Connects this party to its peers of a deployment, which have the same `shared` options where the session has a
 /// default name. Setting `stop` gives up.
 pub(crate) fn deployed(config: &Config, shared: &str, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
+    connected(config, config.tcp(shared), shared, stop)
+}
+
+/// Connects this party to its peers for a branch of a deployment's session, by the branch's name and number.
+pub(crate) fn branch(
+    config: &Config,
+    shared: &str,
+    (name, number): (&str, u32),
+    stop: Arc<AtomicBool>,
+) -> Result<Box<dyn Net>, SessionError> {
     let mut tcp = config.tcp(shared);
+    tcp.session = tcp.session.branch(&SessionName::new(name).map_err(NetError::BadConfig)?, number);
+    connected(config, tcp, shared, stop)
+}
+
+fn connected(
+    config: &Config,
+    mut tcp: TcpConfig,
+    shared: &str,
+    stop: Arc<AtomicBool>,
+) -> Result<Box<dyn Net>, SessionError> {
     tcp.stop = Some(stop);
     Ok(Box::new(TcpNet::connect(&tcp).map_err(|error| config.naming(error, shared))?))
 }

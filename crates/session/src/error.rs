@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use quorate_engine::Error;
+use quorate_engine::{BRANCHES, Error};
 use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
 use quorate_ring::memory::OutOfMemory;
+
+use crate::session::MOST_REQUESTS;
 
 /// Why a session cannot be opened, refuses what is asked of it, or ended.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -100,6 +102,29 @@ pub enum SessionError {
          party: wait for it, or open one session per thread, each with a name of its own (session=)"
     )]
     Busy,
+    /// A branch of a session that can have none.
+    #[error(
+        "a branch needs a session of \"rss\", \"aby\" or semi-honest \"pika\", without max_memory, that is no branch \
+         itself: open a session of another name (session=)"
+    )]
+    NoBranches,
+    /// A call on a branch in which a request was interrupted.
+    #[error(
+        "a request of this branch was interrupted, here or at another party, which ends the branch: make another branch"
+    )]
+    BranchOver,
+    /// A request of a branch that has had all requests that there are numbers for.
+    #[error("this branch has had {MOST_REQUESTS} requests, the most that it may have: make another branch")]
+    WornOut,
+    /// A session has had all the branches that there are numbers for.
+    #[error("this session has had {BRANCHES} branches, the most that there may be: open a new session")]
+    MostBranches,
+    /// An array that a branch does not have from its session.
+    #[error(
+        "take: the array had no value when the branch was made: reveal something that depends on it before that, or \
+         build it in the branch"
+    )]
+    NotTaken,
     /// A call on a session that is closed.
     #[error("this session is closed; open a new one")]
     Closed,
@@ -200,6 +225,12 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// Returns whether a request that failed so ends the branch that it was of. Parties that interrupt several requests
+    /// in a row could take one for another.
+    pub(crate) fn ends_branch(&self) -> bool {
+        matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { .. }))
+    }
+
     /// Returns this error of a party, or an earlier one of another party that explains more. An abort only says which
     /// party stopped.
     pub(crate) fn or_more_telling(self, earlier: Option<SessionError>) -> SessionError {

@@ -16,6 +16,7 @@ const MAX_NAME_BYTES: usize = 64;
 
 const NAME: &str = "quorate-net 2026-11-29 name of a session";
 const OPTIONS: &str = "quorate-net 2026-11-29 options of a session with a default name";
+const BRANCH: &str = "quorate-net 2026-11-30 branch of a session";
 
 /// The identifier of a session in hellos and answers: hashes of its name and options.
 pub(crate) type SessionId = [u8; ID_BYTES];
@@ -46,6 +47,14 @@ impl SessionName {
     #[must_use]
     pub fn with_options(self, options: &[u8]) -> Self {
         SessionName { options: Some(half(OPTIONS, options)), ..self }
+    }
+
+    /// Returns the name of a branch of this session, the `number`-th. No other branch of the session has it.
+    #[must_use]
+    pub fn branch(&self, branch: &SessionName, number: u32) -> Self {
+        let own = [&self.id()[..], &number.to_le_bytes(), branch.name.as_bytes()].concat();
+        let name = format!("{}, branch {} ({})", self.name, branch.name, number + 1);
+        SessionName { name, options: Some(half(BRANCH, &own)) }
     }
 
     pub(crate) fn id(&self) -> SessionId {
@@ -104,5 +113,18 @@ mod tests {
             assert_eq!(is_namesake(&ids[0], id), i != 1, "{i}");
         }
         assert_eq!(name("a").with_options(b"x").id(), ids[3]);
+    }
+
+    #[test]
+    fn branches_have_names_of_their_own() {
+        let name = |name| SessionName::new(name).unwrap();
+        let branch = |of: &SessionName, branch, number| of.branch(&name(branch), number);
+        let (a, x) = (name("a"), name("a").with_options(b"x"));
+        let all = [&a, &x].map(|of| [branch(of, "b", 0), branch(of, "b", 1), branch(of, "c", 1)]).concat();
+        let ids: Vec<SessionId> = all.iter().chain([&a, &x]).map(SessionName::id).collect();
+        assert!((0..ids.len()).all(|i| !ids[..i].contains(&ids[i])));
+        assert!(!is_namesake(&ids[0], &a.id()), "a party that waits for a branch does not take the session for it");
+        assert!(!is_namesake(&ids[0], &ids[1]), "nor one branch for another one of its name");
+        assert_eq!(all[0].to_string(), "a, branch b (1)");
     }
 }

@@ -6,10 +6,17 @@ use quorate_engine::{Error, Greeting, Mismatch};
 use quorate_graph::Graph;
 use quorate_planner::{Reveal, Work};
 
+use super::branch::Branch;
+use super::job::Job;
+
 /// Returns the error; where the parties' requests differ, it describes this party's request by the lines of the values
-/// that it reveals.
-pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
+/// that it reveals, or by the branch that it asks for.
+pub(super) fn naming(error: Error, graph: &Graph, job: &Job) -> Error {
     let Error::Mismatch(Mismatch::Request { peer, .. }) = error else { return error };
+    if let Some(Branch { name, .. }) = &job.branch {
+        return Error::Mismatch(Mismatch::Request { peer, here: format!("the branch {name:?}").into() });
+    }
+    let reveals = &job.reveals;
     let one = |reveal: &Reveal| {
         let to = reveal.to.map_or(String::new(), |party| format!(", to party {party}"));
         format!("the reveal of {}{to}", graph.describe(reveal.node))
@@ -20,10 +27,16 @@ pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
 }
 
 /// Returns the greeting that the parties compare before a run: the program, which of its nodes are arrays, and the
-/// reveals with their receivers.
-pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
-    let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
-    for reveal in reveals {
+/// reveals with their receivers, or the name of a branch.
+pub(super) fn greeting(graph: &Graph, job: &Job, arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
+    let mut request = blake3::Hasher::new_derive_key(match job.branch {
+        None => "quorate/session/request",
+        Some(_) => "quorate/session/branch",
+    });
+    if let Some(branch) = &job.branch {
+        request.update(&(branch.name.len() as u64).to_le_bytes()).update(branch.name.as_bytes());
+    }
+    for reveal in &job.reveals {
         request.update(&reveal.node.0.to_le_bytes());
         request.update(&reveal.to.map_or(u64::MAX, |to| to as u64).to_le_bytes());
     }

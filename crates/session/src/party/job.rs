@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
+use super::branch::{Agreed, Branch};
 use crate::error::SessionError;
 use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     /// Arrays that this party released since the last run.
     pub dropped: Vec<NodeId>,
+    /// The branch that the request asks for, of a session with peers.
+    pub branch: Option<Branch>,
     pub progress: Arc<Progress>,
     pub reply: Sender<Reply>,
 }
@@ -43,6 +46,15 @@ pub(crate) struct Outcome {
     pub stats: RunStats,
     /// The nodes that this party of a deployment may still need, where forgetting others is worthwhile.
     pub needs: Option<BTreeSet<NodeId>>,
+    /// The branch that the request asked for.
+    pub branch: Option<Agreed>,
+}
+
+impl Outcome {
+    /// Returns the outcome of a run that computed nothing, but made a branch.
+    pub fn of_branch(branch: Agreed) -> Outcome {
+        Outcome { revealed: vec![], stats: RunStats::default(), needs: None, branch: Some(branch) }
+    }
 }
 
 /// The result of a job at one party.

@@ -2,9 +2,11 @@
 
 mod agreement;
 pub(crate) mod bell;
+pub(crate) mod branch;
 pub(crate) mod job;
 mod mixing;
 pub(crate) mod part;
+mod place;
 mod planning;
 pub(crate) mod program;
 pub(crate) mod queue;

@@ -21,10 +21,11 @@ use crate::run::operations::truncation::Truncations;
 impl<B: Family> Worker<B> {
     /// Returns the limits of a run that would begin now, as far as this party knows them.
     fn allowed(&self) -> Allowed {
-        let here = free::share_of_process(self.state.sharing);
-        let mut free = if self.state.sharing > 1 { vec![here; self.state.free.len()] } else { self.state.free.clone() };
+        let here = free::share_of_process(self.state.place.sharing());
+        let mut free =
+            if self.state.place.sharing() > 1 { vec![here; self.state.free.len()] } else { self.state.free.clone() };
         free[self.party.me()] = here;
-        Allowed { named: self.state.options.max_memory, free, sharing: self.state.sharing }
+        Allowed { named: self.state.place.options.max_memory, free, sharing: self.state.place.sharing() }
     }
 
     /// Predicts what the reveals would cost every party.
@@ -39,11 +40,12 @@ impl<B: Family> Worker<B> {
         let done = |id| self.state.store.has(id) || assumed.contains(&id);
         let mut work = work(graph, reveals, &done);
         let parties = self.party.parties();
-        let (mut limit, mut windows) = (Limit::named(self.state.options.max_memory), self.state.options.windows());
+        let (mut limit, mut windows) =
+            (Limit::named(self.state.place.options.max_memory), self.state.place.options.windows());
         let decided = mix::<B>(
             &mut work,
             &self.state.store,
-            (limit, &self.state.options),
+            (limit, &self.state.place.options),
             self.state.prices.as_ref(),
             Rivals::Named,
         )?;
@@ -60,7 +62,7 @@ impl<B: Family> Worker<B> {
             let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
                 let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures: true };
-                dry_run::<B>(&asked, (parties, party), &self.state.options)
+                dry_run::<B>(&asked, (parties, party), &self.state.place.options)
             };
             let mut dry = run_dry(&work, limit, windows)?;
             if windows > 1 && party == 0 && allowed.less_for(&dry.need).is_some() {

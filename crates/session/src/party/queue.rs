@@ -118,6 +118,12 @@ impl Queue {
         (needed, found, Hold { queue: self.clone(), held })
     }
 
+    /// Returns whether the parties of a local session have the value of a node.
+    pub fn has(&self, graph: &Graph, id: NodeId) -> bool {
+        let values = self.lock().values.first().cloned();
+        values.is_some_and(|values| values.needed(graph, &[id]).is_empty())
+    }
+
     /// Returns the nodes that may still be needed in a local session, with the length of the program of which that is
     /// true, where forgetting the others is worthwhile.
     pub fn needs(&self) -> Option<(Length, BTreeSet<NodeId>)> {

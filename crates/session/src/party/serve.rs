@@ -13,19 +13,17 @@ use quorate_net::Net;
 use quorate_planner::Book;
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
-use quorate_ring::threads;
 
 use super::bell::Bell;
 use super::job::{Job, Reply};
 use super::part::{Asked, Command, Ending, Part};
+use super::place::Place;
 use super::shared::{Holds, Shared};
 use super::tracks::{Seat, SitsBeside};
-use super::worker::{State, Worker};
+use super::worker::Worker;
 use crate::error::SessionError;
-use crate::options::{Options, default_threads};
+use crate::options::Options;
 use crate::party::store::Store;
-use crate::plan::prices::DryRuns;
-use crate::plan::remembered_runs::Remembered;
 use crate::plan::{Pricing, Setting};
 
 /// A worker's ends of the channels that it shares with its session.
@@ -68,22 +66,16 @@ impl Visit for Serve {
 /// Sets the backend up, then serves commands until told to leave.
 fn serve<B: Family>(serve: Serve) {
     let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
-    party.set_patience(patience);
     let Desk { book, commands, bell, ready } = desk;
-    let me = party.me();
-    let sharing = setting.sharing();
-    let workers = options.threads.unwrap_or_else(|| default_threads(sharing));
-    let threads =
-        threads::set_threads(workers).map_err(SessionError::Threads).and_then(|()| Ok(party.set_workers(workers)?));
-    let (backend, pricing) =
-        match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, setting)?)) {
-            Ok(set_up) => set_up,
-            Err(error) => {
-                let _ = ready.send(Err(error));
-                return;
-            }
-        };
-    let place = Place { options, pricing, book, bell, setting, sharing, parties: party.parties() };
+    let (me, parties) = (party.me(), party.parties());
+    let mut place = Place { options, pricing: None, book, bell, setting, patience, parties };
+    let backend = match place.prepare(&mut party).and_then(|()| Ok(place.set_up::<B>(&mut party, protocol, coins)?)) {
+        Ok(backend) => backend,
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
     let is_local = matches!(setting, Setting::Here { .. });
     let values = is_local.then(|| Arc::new(Shared::<B>::new(place.parties)));
     // With a limit on memory, requests come one after the other, each within the limit.
@@ -94,42 +86,7 @@ fn serve<B: Family>(serve: Serve) {
     let holds = values.clone().map(|values| values as Arc<dyn Holds>);
     let _ = ready.send(Ok(Ready { party: me, values: holds, beside }));
     drop(ready);
-    place.worker(party, backend, (values, false)).attend(&commands);
-}
-
-/// What the workers of a party have in common, apart from its backend and its values.
-#[derive(Clone)]
-struct Place {
-    options: Options,
-    /// The prices on which the parties agreed, where sharings are mixed.
-    pricing: Option<Pricing>,
-    book: Arc<Mutex<Book>>,
-    bell: Arc<Bell>,
-    setting: Setting,
-    sharing: usize,
-    parties: usize,
-}
-
-impl Place {
-    /// Returns the place of side seats. They have a book of their own: the main seat's is held while a large request is
-    /// planned.
-    fn beside(&self) -> Place {
-        Place { book: Arc::default(), ..self.clone() }
-    }
-
-    /// Returns a worker at a seat of this place: the main one, or one beside it.
-    fn worker<B: Family>(
-        self,
-        party: Party,
-        backend: B,
-        (values, is_beside): (Option<Arc<Shared<B>>>, bool),
-    ) -> Worker<B> {
-        let Place { options, pricing, book, bell, setting, sharing, parties } = self;
-        let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options.clone(), book));
-        let (store, free, remembered) = (Store::new(parties), vec![u64::MAX; parties], Remembered::default());
-        let state = State { backend, options, store, prices, remembered, setting, sharing, free, is_beside };
-        Worker { party, state, values, bell }
-    }
+    place.worker(party, backend, values, Store::new(parties)).attend(&commands);
 }
 
 /// A party of a local session that takes more seats.
@@ -145,7 +102,10 @@ impl<B: Family> SitsBeside for Side<B> {
         let (backend, place, values) = (self.backend.beside()?, self.place.clone(), self.values.clone());
         let serve = move || {
             let Ok(party) = Party::on_side(net, side) else { return };
-            place.worker(party, backend, (Some(values), true)).attend(&inbox);
+            let store = Store::new(party.parties());
+            let mut worker = place.worker(party, backend, Some(values), store);
+            worker.state.is_beside = true;
+            worker.attend(&inbox);
         };
         let name = format!("party {me}, side {side}");
         let thread = std::thread::Builder::new().name(name).spawn(serve).ok()?;
@@ -155,11 +115,14 @@ impl<B: Family> SitsBeside for Side<B> {
 
 impl<B: Family> Worker<B> {
     /// Serves commands until told to leave, or until a run ends in a way after which nothing can be served.
-    fn attend(mut self, commands: &Receiver<Command>) {
+    pub(super) fn attend(mut self, commands: &Receiver<Command>) {
         while let Ok(command) = commands.recv() {
             match command {
                 Command::Run(job, part) => {
                     if self.serve(*job, part) {
+                        if self.state.is_branch {
+                            self.party.leave(true);
+                        }
                         return;
                     }
                 }
@@ -188,15 +151,16 @@ impl<B: Family> Worker<B> {
     }
 
     /// Serves a request, and ends this party's part in it. Returns whether the thread must end: it panicked, or ran out
-    /// of memory.
+    /// of memory, or its branch is over.
     fn serve(&mut self, job: Job, part: Part) -> bool {
         let (me, number, reply) = (self.party.me(), job.number, job.reply.clone());
         let result = catch_unwind(AssertUnwindSafe(|| guarded(|| self.run(job))));
-        let is_lost = !matches!(result, Ok(Ok(_)));
+        let mut is_lost = !matches!(result, Ok(Ok(_)));
         let result = result.map_or_else(
             |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
             |run| run.unwrap_or_else(|short| Err(short.into())),
         );
+        is_lost |= self.state.is_branch && result.as_ref().is_err_and(SessionError::ends_branch);
         if result.is_err() {
             self.state.backend.cut_off();
             self.state.backend.wipe();
@@ -214,7 +178,7 @@ impl<B: Family> Worker<B> {
         };
         let result = result.transpose();
         part.end(ending, result.map(|result| (reply, Reply { party: me, result })));
-        self.bell.ring(number);
+        self.state.place.bell.ring(number);
         is_lost
     }
 
@@ -233,30 +197,28 @@ fn of_setup(error: Error) -> Error {
     Error::Mismatch(Mismatch::Options { peer, theirs: "another release".into(), ours: Options::release().into() })
 }
 
-/// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared options.
-/// If sharings are mixed, they also agree on the prices of steps.
-fn set_up<B: Family>(
-    party: &mut Party,
-    protocol: Protocol,
-    options: &Options,
-    coins: Option<Seed>,
-    setting: Setting,
-) -> Result<(B, Option<Pricing>)> {
-    let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
-    let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
-    let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
-    let mixes = options.mixes(protocol);
-    let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
-        let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
-        if !mixes {
-            return Ok((backend, None));
+impl Place {
+    /// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared
+    /// options. If sharings are mixed, they also agree on the prices of steps.
+    fn set_up<B: Family>(&mut self, party: &mut Party, protocol: Protocol, coins: Option<Seed>) -> Result<B> {
+        let options = &self.options;
+        let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
+        let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
+        let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
+        let (mixes, setting) = (options.mixes(protocol), self.setting);
+        let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
+            let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
+            if !mixes {
+                return Ok((backend, None));
+            }
+            Ok((backend, Some(Pricing::agreed(ctx, setting).await?)))
+        })?;
+        run.finish();
+        if let (Some(network), None) = (options.network, options.max_memory) {
+            let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
+            backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
         }
-        Ok((backend, Some(Pricing::agreed(ctx, setting).await?)))
-    })?;
-    run.finish();
-    if let (Some(network), None) = (options.network, options.max_memory) {
-        let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
-        backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
+        self.pricing = pricing;
+        Ok(backend)
     }
-    Ok((backend, pricing))
 }

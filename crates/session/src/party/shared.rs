@@ -392,6 +392,7 @@ mod tests {
             units: false,
             inputs: BTreeMap::new(),
             dropped: vec![],
+            branch: None,
             progress: Default::default(),
             reply: channel().0,
         }

@@ -9,16 +9,16 @@ use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Reveal, Rivals, Work};
 
 use super::agreement::{greeting, naming, plan_hash, short_hash};
-use super::bell::Bell;
+use super::branch::{agreed_side, with_side};
 use super::job::{Job, Outcome};
 use super::mixing::{in_pieces, mix, work};
+use super::place::Place;
 use super::shared::Shared;
 use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
 use crate::memory::sizes::held_bytes;
-use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::{Kept, Store};
 use crate::plan::dry_run::{Asked, DryRun, dry_run};
@@ -41,27 +41,23 @@ pub(crate) struct Worker<B: Family> {
     pub(super) state: State<B>,
     /// The party's values in a local session, from which every request gets its view.
     pub(super) values: Option<Arc<Shared<B>>>,
-    /// It is rung when a request has ended.
-    pub(super) bell: Arc<Bell>,
 }
 
 /// The state of a party apart from its links.
 pub(crate) struct State<B: Family> {
     pub(super) backend: B,
-    pub(super) options: Options,
+    pub(super) place: Place,
     pub(super) store: Store<B>,
     /// The prices of steps where the parties run, as the parties agreed; only where a protocol has several sharings.
     pub(super) prices: Option<DryRuns<B>>,
     /// The dry runs of earlier requests.
     pub(super) remembered: Remembered<B::Kind>,
-    /// The place where the parties run.
-    pub(super) setting: Setting,
-    /// The number of parties that share this process.
-    pub(super) sharing: usize,
     /// The free memory of each party when the last run began.
     pub(super) free: Vec<u64>,
     /// Whether requests are served here beside others.
     pub(super) is_beside: bool,
+    /// Whether this is a branch of another session.
+    pub(super) is_branch: bool,
 }
 
 /// The plan of a run at this party, from a dry run.
@@ -84,7 +80,10 @@ impl<B: Family> Worker<B> {
     pub(super) fn run(&mut self, mut job: Job) -> std::result::Result<Option<Outcome>, SessionError> {
         let Worker { party, state, values, .. } = self;
         let arrays = match values {
-            None => state.store.take_over(&job.program.arrays, job.inputs, job.dropped),
+            None => {
+                let (inputs, dropped) = (std::mem::take(&mut job.inputs), std::mem::take(&mut job.dropped));
+                state.store.take_over(&job.program.arrays, inputs, dropped)
+            }
             Some(values) => {
                 let view = values.view(job.number).ok_or(Error::Bug { what: "a request that has not begun" })?;
                 (state.store, job.program) = (view.store, view.program);
@@ -94,16 +93,29 @@ impl<B: Family> Worker<B> {
         let graph = &*job.program.graph;
         let (me, parties) = (party.me(), party.parties());
         let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());
-        let note = free::with_share(free::share_of_process(state.sharing), state.store.note());
-        let greeting = greeting(graph, &job.reveals, &arrays, note);
+        let mut note = free::with_share(free::share_of_process(state.place.sharing()), state.store.note());
+        if let Some(branch) = &job.branch {
+            note = with_side(branch.side, note);
+        }
+        let greeting = greeting(graph, &job, &arrays, note);
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
-        let asked = |error| naming(error, graph, &job.reveals);
+        let asked = |error| naming(error, graph, &job);
         let mut run = party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for other parties to begin is no part of the run
         let number = run.agreement().run;
-        let (free, notes) = free::shares(&run.agreement().notes)?;
+        let (side, notes) = match job.branch {
+            Some(_) => agreed_side(&run.agreement().notes).map(|(side, notes)| (Some(side), Some(notes)))?,
+            None => (None, None),
+        };
+        let (free, notes) = free::shares(notes.as_ref().unwrap_or(&run.agreement().notes))?;
         state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
+        if let Some(side) = side {
+            let branch = state.branch(side)?;
+            run.confirm()?;
+            run.finish();
+            return Ok(Some(Outcome::of_branch(branch)));
+        }
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
         if state.is_beside && planned.dry.need.more(planned.limit) > MOST_BESIDE {
@@ -135,27 +147,29 @@ impl<B: Family> State<B> {
         free: Vec<u64>,
     ) -> std::result::Result<Planned<'g, B>, SessionError> {
         let mut work = work(graph, reveals, &|id| self.store.values.contains_key(&id));
-        let mut limit = Limit::named(self.options.max_memory);
-        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), self.prices.as_ref(), Rivals::Ignored)?;
+        let mut limit = Limit::named(self.place.options.max_memory);
+        let decided =
+            mix::<B>(&mut work, &self.store, (limit, &self.place.options), self.prices.as_ref(), Rivals::Ignored)?;
         let after = self.store.kept(graph, &work.nodes);
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let windows = self.options.windows();
+        let windows = self.place.options.windows();
         let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
         let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
-        let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.options))?;
-        let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
+        let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.place.options))?;
+        let allowed =
+            Allowed { named: self.place.options.max_memory, free: free.clone(), sharing: self.place.sharing() };
         if windows > 1 && allowed.less_for(&dry.need).is_some() {
             // More chunks under way are not worth a limit on memory.
             let asked = Asked { windows: 1, ..asked };
             let like = Likeness::of(&asked, &|id| held_bytes(&self.backend, &work, id));
-            dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.options))?;
+            dry = self.remembered.or_else(like, || dry_run::<B>(&asked, party, &self.place.options))?;
         }
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
             let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
-            dry = dry_run::<B>(&asked, party, &self.options)?;
+            dry = dry_run::<B>(&asked, party, &self.place.options)?;
         }
         self.free = free;
         Ok(Planned { work, after, dry, allowed, limit, own_seconds: decided.own_seconds })
@@ -176,7 +190,7 @@ impl<B: Family> State<B> {
         let foreseen = dry.offline.traffic.bytes() + dry.online.traffic.bytes();
         let predicted = Predicted::of(&dry, &work, by_line(graph, &dry.steps), own_seconds);
         let DryRun { demand, correlations, steps, schedule, garbles_ahead, .. } = dry;
-        run.predict(seconds_of(&predicted, self.setting));
+        run.predict(seconds_of(&predicted, self.place.setting));
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         progress.enter(Phase::Offline, foreseen);
         self.backend.forget();
@@ -226,9 +240,9 @@ impl<B: Family> State<B> {
         stats.count_offline(&making);
         stats.count_jobs([&offline_jobs, &online_jobs]);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
-        let is_apart = matches!(self.setting, Setting::Apart { .. });
+        let is_apart = matches!(self.place.setting, Setting::Apart { .. });
         let needs = (is_apart && graph.may_forget()).then(|| self.store.needs(graph));
-        Ok(Outcome { revealed, stats, needs })
+        Ok(Outcome { revealed, stats, needs, branch: None })
     }
 }
 

@@ -93,7 +93,7 @@ fn integers(data: &Data) -> Vec<i128> {
 /// Returns the values of nodes that were run before, in units. The costs of this are not counted.
 fn peek(access: &mut impl Access<Session>, nodes: &[NodeId]) -> Result<Vec<Data>, SessionError> {
     let reveals: Vec<(NodeId, Option<usize>)> = nodes.iter().map(|&id| (id, None)).collect();
-    let how = How { units: true, is_peek: true };
+    let how = How { units: true, is_peek: true, ..How::default() };
     let mut request = access.with(|session| session.submit_as(&reveals, how))??;
     while !request.wait(TICK) {
         if !access.goes_on() {

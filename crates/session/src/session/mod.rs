@@ -5,6 +5,9 @@ mod access;
 mod beside_tests;
 #[cfg(test)]
 mod bounds_tests;
+mod branching;
+#[cfg(test)]
+mod branching_tests;
 mod check;
 #[cfg(test)]
 mod held_links_tests;
@@ -32,6 +35,8 @@ use quorate_graph::{BuildError, Builder, Graph, Hash, Interval, Network, NodeId,
 use quorate_ring::memory::guarded;
 
 pub use access::Access;
+pub(crate) use branching::MOST_REQUESTS;
+pub use branching::{Branched, Branching};
 pub use check::check;
 pub use leaving::Leaving;
 pub use plans::Planning;
@@ -51,6 +56,7 @@ use crate::party::queue::Queue;
 use crate::party::stats::Stats;
 use crate::party::tracks;
 use crate::plan::Setting;
+use crate::session::branching::Branches;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, Rows, encode_input, encode_part};
 use quorate_protocols::{Protocol, Visit};
@@ -99,6 +105,7 @@ pub struct Session {
     /// The runs so far, and those that are approved.
     approval: Approval,
     audit: Option<Arc<Mutex<Audit>>>,
+    branches: Branches,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
     process: u32,
@@ -137,7 +144,11 @@ impl Session {
         if self.is_forked() {
             return Err(SessionError::Forked);
         }
-        if self.closed { Err(SessionError::Closed) } else { Ok(()) }
+        match (self.branches.is_over, self.closed) {
+            (true, _) => Err(SessionError::BranchOver),
+            (_, true) => Err(SessionError::Closed),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the program may change. In a deployment it may not while a request is under way: threads might
@@ -308,6 +319,9 @@ impl Session {
 
     /// Releases an array of the user's; its value is dropped once all parties have released it.
     pub fn release(&mut self, id: NodeId) {
+        if self.branches.of.as_ref().is_some_and(|stem| id.index() < stem.nodes) {
+            return; // it may be taken again
+        }
         self.dropped.push(id);
         if let Some(look) = &mut self.look {
             look.forget(id);

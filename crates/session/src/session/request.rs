@@ -11,6 +11,7 @@ use quorate_graph::Hash;
 use super::range_checks::Checked;
 use crate::audit::{Audit, Entry};
 use crate::error::SessionError;
+use crate::party::branch::Branch;
 use crate::party::job::{Outcome, Reply};
 use crate::party::program::Length;
 use crate::party::queue::Queue;
@@ -19,12 +20,14 @@ use crate::reveals::Told;
 use crate::work::data::Data;
 
 /// The way in which values are opened.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct How {
     /// Fixed point is revealed in units of its ring, so that nothing is rounded.
     pub units: bool,
     /// The values are for a check and not for the user: they are not logged, and their costs are not counted.
     pub is_peek: bool,
+    /// Nothing is opened: the parties make this branch.
+    pub branch: Option<Branch>,
 }
 
 /// A run that was asked for. The parties of a session serve requests in the order in which they were submitted; in a
@@ -163,6 +166,8 @@ pub(super) struct Logged {
     pub program: Hash,
     pub approved: bool,
     pub told: Vec<Told>,
+    /// The name and number of the branch that runs it.
+    pub branch: Option<(Arc<str>, u32)>,
     pub audit: Option<Arc<Mutex<Audit>>>,
 }
 
@@ -174,7 +179,8 @@ impl Logged {
     pub fn write(&self, event: &str, why: Option<&str>) -> Result<(), SessionError> {
         let Some(audit) = &self.audit else { return Ok(()) };
         let approved = self.approved && event != "refused";
-        let entry = Entry { run: self.run, program: self.program, approved, reveals: &self.told };
+        let branch = self.branch.as_ref().map(|(name, number)| (&**name, *number));
+        let entry = Entry { run: self.run, branch, program: self.program, approved, reveals: &self.told };
         audit.lock().unwrap_or_else(PoisonError::into_inner).write(event, &entry, why)
     }
 

@@ -264,7 +264,16 @@ fn the_program_of_a_deployment_stays_while_a_request_is_under_way() {
             let options = options.clone();
             std::thread::spawn(move || {
                 let (me, held) = (Some(me), Held::default());
-                let place = Place { parties: 2, network: None, me, seed: None, check: false, patience: None, held };
+                let place = Place {
+                    parties: 2,
+                    network: None,
+                    me,
+                    seed: None,
+                    check: false,
+                    patience: None,
+                    connects: None,
+                    held,
+                };
                 let mut session = Session::start(Protocol::Aby, place, vec![net], options).unwrap();
                 let x = session.build(here(), |mut b| b.input(0, 2, &[2], Dtype::INT64, None)).unwrap();
                 session.provide(x, 0, &Data::Ints(vec![3, 4])).unwrap();

@@ -9,7 +9,7 @@ use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
 use super::request::{How, Logged, Request};
-use super::{Revealed, Session};
+use super::{MOST_REQUESTS, Revealed, Session};
 use crate::error::SessionError;
 use crate::party::job::Job;
 use crate::party::stats::Progress;
@@ -53,7 +53,10 @@ impl Session {
                 return Err(Error::from(Misuse::NoSuchParty { party, parties: self.parties }).into());
             }
         }
-        let logged = if how.is_peek { None } else { Some(self.admit(&reveals)?) };
+        if self.branches.of.is_some() && self.jobs >= MOST_REQUESTS {
+            return Err(SessionError::WornOut);
+        }
+        let logged = if how.is_peek || how.branch.is_some() { None } else { Some(self.admit(&reveals)?) };
         let (reply, replies) = channel();
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
@@ -64,6 +67,7 @@ impl Session {
             units: how.units,
             inputs: std::mem::take(&mut seat.inputs),
             dropped: dropped.clone(),
+            branch: how.branch.clone(),
             progress: Progress::default().into(),
             reply: reply.clone(),
         };
@@ -104,6 +108,7 @@ impl Session {
             logged.end(error.as_ref().map(ToString::to_string).as_deref())?;
         }
         if let Some(error) = error {
+            self.branches.is_over |= self.branches.of.is_some() && error.ends_branch();
             return Err(error);
         }
         if request.is_peek {
@@ -159,7 +164,8 @@ impl Session {
         let checked = self.approval.check(program, graph, reveals);
         let told = if self.audit.is_some() { Told::all(graph, reveals, self.parties) } else { vec![] };
         let (run, approved, audit) = (self.jobs + 1, self.approval.is_asked_for(), self.audit.clone());
-        let mut logged = Logged { run, program, approved, told, audit };
+        let branch = self.branches.of.as_ref().map(|stem| (stem.name.clone(), stem.number));
+        let mut logged = Logged { run, program, approved, told, branch, audit };
         let why = checked.as_ref().err().map(ToString::to_string);
         let written = logged.write(if why.is_none() { "begun" } else { "refused" }, why.as_deref());
         if written.is_err() || checked.is_err() {

@@ -124,6 +124,7 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
                 seed: None,
                 check: false,
                 patience: None,
+                connects: None,
                 held: Held::default(),
             };
             let net: Box<dyn Net> = Box::new(net);

@@ -13,6 +13,7 @@ use quorate_net::Net;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
+use super::branching::{Branches, Connects};
 use super::range_checks::Look;
 use super::{Security, Session};
 use crate::approval::{Approval, Approved, Terms};
@@ -58,6 +59,8 @@ pub(crate) struct Place {
     pub check: bool,
     /// The limit on waiting for a peer that is connected but sends nothing; local sessions have no limit.
     pub patience: Option<Duration>,
+    /// The way to links for branches, in a deployment.
+    pub connects: Option<Arc<Connects>>,
     pub held: Held,
 }
 
@@ -94,7 +97,7 @@ impl Session {
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
         let (check, held) = (options.check, Held::default());
-        let place = Place { parties, network, me: None, seed, check, patience: None, held };
+        let place = Place { parties, network, me: None, seed, check, patience: None, connects: None, held };
         Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
@@ -110,9 +113,14 @@ impl Session {
         let audit = config.audit.as_ref().map(|path| Audit::open(path, config.me, &config.protocol)).transpose()?;
         let (approved, sessions_before) = (config.approve.clone(), config.sessions_before);
         let held = Held { approved, audit, sessions_before };
-        let net = connect::deployed(config, &options.shared_in_any_release(protocol), stop)?;
+        let shared = options.shared_in_any_release(protocol);
+        let net = connect::deployed(config, &shared, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
-        let place = Place { parties, network, me, seed: None, check: false, patience: config.limits.patience(), held };
+        let (patience, config) = (config.limits.patience(), config.clone());
+        let connects: Arc<Connects> =
+            Arc::new(move |name, number, stop| connect::branch(&config, &shared, (name, number), stop));
+        let connects = Some(connects).filter(|_| options.max_memory.is_none()); // each run has the whole limit
+        let place = Place { parties, network, me, seed: None, check: false, patience, connects, held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
@@ -149,7 +157,7 @@ impl Session {
         let beside = beside.map(|(parties, links)| Beside::new(parties, links, MOST_SERVED));
         let (seats, main) = seats.into_iter().map(|(party, seat)| (super::Seat::of(party, &seat), seat)).unzip();
         let queue = Queue::new(main, values.into_iter().flatten().collect(), beside);
-        let Place { parties, network, me, check, held, .. } = place;
+        let Place { parties, network, me, check, connects, held, .. } = place;
         let security = protocol.visit(Security(parties, &options.choices));
         let (protocol_name, truncation, max_memory) = (protocol.name(), options.truncation, options.max_memory);
         let terms = Terms { protocol: protocol_name, parties, security, truncation, before: held.sessions_before };
@@ -173,6 +181,7 @@ impl Session {
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
+            branches: Branches { connects, ..Branches::default() },
             closed: false,
             process: std::process::id(),
         };

@@ -20,8 +20,16 @@ pub(super) fn dealt(protocol: Protocol) -> Options {
 
 /// Returns one party of a deployment, with a network of its own for predictions.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
-    let place =
-        Place { parties: 2, network, me: Some(me), seed: None, check: false, patience: None, held: Held::default() };
+    let place = Place {
+        parties: 2,
+        network,
+        me: Some(me),
+        seed: None,
+        check: false,
+        patience: None,
+        connects: None,
+        held: Held::default(),
+    };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 

@@ -40,6 +40,7 @@ fn run(queue: &Arc<Queue>, number: u64) {
         units: number == 2,
         inputs: BTreeMap::new(),
         dropped: vec![],
+        branch: None,
         progress: Default::default(),
         reply: channel().0,
     };
@@ -251,6 +252,7 @@ impl World {
             units: false,
             inputs: BTreeMap::new(),
             dropped: vec![],
+            branch: None,
             progress: Default::default(),
             reply,
         };
@@ -271,7 +273,7 @@ impl World {
 
     fn end(&mut self, number: u64, ending: Ending) {
         let (_, part, to) = self.served.remove(&number).unwrap();
-        let outcome = Outcome { revealed: vec![], stats: RunStats::default(), needs: None };
+        let outcome = Outcome { revealed: vec![], stats: RunStats::default(), needs: None, branch: None };
         part.end(ending, Some((to, Reply { party: WHERE, result: Ok(outcome) })));
     }
 
