@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from quorate._session import _names
 from quorate._session._all_parties import Everyone
 from quorate._session._arguments import as_shape, checked_bound
 from quorate._session._array_methods import ArrayMethods
+from quorate._session._branching import Branching, Left
 from quorate._session._building import Building
 from quorate._session._connecting import closed, connected
 from quorate._session._link_speed import measured
@@ -86,7 +87,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(ArrayMethods, Asking, Building, Files, Announcing):
+class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -139,6 +140,9 @@ class Session(ArrayMethods, Asking, Building, Files, Announcing):
         if self._native.is_forked():
             self._native.close(gave_up)  # raises; a lock of the cache may have been held when the process forked
         self._object_cache.clear()
+        if self._trunk is not None and self.is_local:
+            self._native, self._shadow = cast("_quorate.Session", Left()), None  # they are the other session's, too
+            return
         try:
             self._native.close(gave_up)
         finally:
@@ -317,6 +321,7 @@ class Session(ArrayMethods, Asking, Building, Files, Announcing):
             -2 3
         """
         targets, each = self._targets(arrays, to, "reveal_all"), len(_receivers(self, to))
+        self._check_wait("await z.reveal_async(), or await mpc.run_async(...)")
         with Progress() as progress:
             if self._shadow is not None and not self._native.is_forked():  # a fork is refused, and waits for no lock
                 return list(self._shadow.run(targets, progress.show, units))[::each]

@@ -68,11 +68,14 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
         SessionError::NotApproved { .. } => "NotApproved",
+        SessionError::NoBranches | SessionError::MostBranches | SessionError::NotAdopted => "ConfigError",
         SessionError::Busy => "SessionBusy",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
             "ResourceError"
         }
-        SessionError::Closed | SessionError::Forked => "SessionClosed",
+        SessionError::Closed | SessionError::Forked | SessionError::BranchOver | SessionError::WornOut => {
+            "SessionClosed"
+        }
         SessionError::WorkerGone => "QuorateError",
     })
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
-use quorate_graph::{Graph, HashError, Network, NodeId};
+use quorate_graph::{Graph, Hash, HashError, Network, NodeId};
 use quorate_session::{
     Access, Approved, Config, LocalOptions, Named, Options, Request as Submitted, Revealed, Session as Inner,
     SessionError, Setting, check, protocol, truncation,
@@ -205,6 +205,25 @@ fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
     targets.into_iter().map(|(node, to)| (NodeId(node), to)).collect()
 }
 
+/// Opens a session with peers in a separate thread. Ctrl-C sets the flag that `open` gets, and ends the wait.
+fn connecting(
+    py: Python<'_>,
+    open: impl FnOnce(Arc<AtomicBool>) -> Result<Inner, SessionError> + Send + 'static,
+) -> PyResult<Session> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = stop.clone();
+    let thread = std::thread::spawn(move || open(seen));
+    while !thread.is_finished() {
+        py.detach(|| std::thread::sleep(TICK / 5));
+        if let Err(interrupt) = py.check_signals() {
+            stop.store(true, Ordering::Relaxed);
+            return Err(interrupt);
+        }
+    }
+    let opened = thread.join().unwrap_or(Err(SessionError::WorkerGone));
+    opened.map(Session::new).map_err(|error| raise(py, &error))
+}
+
 #[pymethods]
 impl Session {
     #[staticmethod]
@@ -240,18 +259,7 @@ impl Session {
         config.audit = held.audit.or(config.audit);
         config.sessions_before = held.sessions_before;
         config.session = Named::read(&held.session, held.is_default).map_err(|error| raise(py, &error))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let seen = stop.clone();
-        let thread = std::thread::spawn(move || Inner::connect(&config, options, seen));
-        while !thread.is_finished() {
-            py.detach(|| std::thread::sleep(TICK / 5));
-            if let Err(interrupt) = py.check_signals() {
-                stop.store(true, Ordering::Relaxed);
-                return Err(interrupt);
-            }
-        }
-        let opened = thread.join().unwrap_or(Err(SessionError::WorkerGone));
-        opened.map(Session::new).map_err(|error| raise(py, &error))
+        connecting(py, move |stop| Inner::connect(&config, options, stop))
     }
 
     #[getter]
@@ -357,6 +365,48 @@ impl Session {
     /// used for plans.
     fn start_of_session(&self, py: Python<'_>, sessions_before: usize) -> PyResult<String> {
         self.with(py, |session| Ok(session.start_of_session(sessions_before).to_string()))
+    }
+
+    /// Returns the hash before the first run of the branch of this name and number, where `before` is that of the last
+    /// run of its session; used for plans.
+    fn start_of_branch(&self, before: &str, name: &str, number: u32) -> PyResult<String> {
+        let before: Hash = before.parse().map_err(|e: HashError| PyValueError::new_err(e.to_string()))?;
+        Ok(before.then_branch(name, number).to_string())
+    }
+
+    /// Refuses a branch where the session can have none, or none of this name.
+    fn check_branch(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(py, |session| session.check_branch(name))
+    }
+
+    /// Opens a branch of a session with peers: the parties agree on it, then connect in a separate thread.
+    fn branch(&self, py: Python<'_>, name: &str) -> PyResult<Session> {
+        let mut asked = self.with(py, |session| {
+            self.take_over_released(session);
+            session.branch(name)
+        })?;
+        let mut interrupt = Ok(());
+        while !py.detach(|| asked.wait(TICK)) {
+            if interrupt.is_ok() {
+                interrupt = py.check_signals();
+                if interrupt.is_err() {
+                    asked.interrupt();
+                }
+            }
+        }
+        let agreed = self.with(py, |session| session.branched(asked));
+        interrupt?;
+        let agreed = agreed?;
+        connecting(py, move |stop| agreed.open(stop))
+    }
+
+    /// Returns a node that a branch has from its session as an array of the branch.
+    fn adopt(&self, py: Python<'_>, node: u32) -> PyResult<Built> {
+        let seen = self.with(py, |session| {
+            let id = session.adopt(NodeId(node))?;
+            session.with_graph(|graph| Seen::of(graph, id))
+        })?;
+        Ok(self.hold(seen))
     }
 
     /// Returns the costs of all runs so far and their prediction, for the parties of this process.

@@ -121,10 +121,10 @@ pub enum SessionError {
     MostBranches,
     /// An array that a branch does not have from its session.
     #[error(
-        "take: the array had no value when the branch was made: reveal something that depends on it before that, or \
+        "adopt: the array had no value when the branch was made: reveal something that depends on it before that, or \
          build it in the branch"
     )]
-    NotTaken,
+    NotAdopted,
     /// A call on a session that is closed.
     #[error("this session is closed; open a new one")]
     Closed,

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from quorate import _quorate
 from quorate._session._placeholder import Placeholder
 from quorate.array import SecretArray
 from quorate.plan import Plan
@@ -40,6 +41,19 @@ class Explaining(Session):
         self._book = book
         self._done: list[int] = []
         self._last: str = self._native.start_of_session(book.opened())
+        self._branches = 0
+
+    def _beside(self, native: _quorate.Session, name: str) -> Session:
+        made = Explaining.__new__(Explaining)
+        Session.__init__(made, native, self._network, self._options)
+        self._share_with(made)
+        made._book, made._done = self._book, list(self._done)
+        made._last = native.start_of_branch(self._last, name, self._branches)
+        self._branches += 1
+        return made
+
+    def _adopt(self, node: int) -> _quorate.Built:
+        return self._native.array(node) if node in self._done else self._native.adopt(node)
 
     def explain(
         self,

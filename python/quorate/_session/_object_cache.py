@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
+
+from quorate.errors import ConfigError
 
 __all__ = ["ObjectCache"]
 
@@ -15,19 +19,38 @@ class ObjectCache:
     def __init__(self) -> None:
         self._found: dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]] = {}
         self._lock = threading.RLock()  # entries may be dropped while one is added, by the same thread
+        self._before: tuple[ObjectCache, Callable[[Any], Any]] | None = None
+
+    def follow(self, other: ObjectCache, adopt: Callable[[Any], Any]) -> None:
+        """Begins with what `other` holds for an object; `adopt` makes its arrays arrays of this session."""
+        self._before = other, adopt
 
     def of(self, thing: Any, party: int) -> dict[str, Any]:
         """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""
         key, found = (id(thing), party), self._found
         with self._lock:
             if key not in found:
-                found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), {}
+                held = self._of_before(key)
+                found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), held
             return found[key][1]
+
+    def _of_before(self, key: tuple[int, int]) -> dict[str, Any]:
+        held: dict[str, Any] = {}
+        if self._before is None:
+            return held
+        other, adopt = self._before
+        with other._lock:
+            before = dict(other._found[key][1]) if key in other._found else {}
+        for name, value in before.items():
+            with contextlib.suppress(ConfigError):  # what this session does not have is shared again
+                held[name] = adopt(value)
+        return held
 
     def clear(self) -> None:
         """Drops all entries."""
         with self._lock:
             self._found.clear()
+        self._before = None
 
     def __len__(self) -> int:
         return len(self._found)

@@ -151,7 +151,8 @@ class Asking:
 
         In a deployment it returns when the run has ended, and so does `reveal_async`: all parties must make the same
         requests in the same order, and coroutines that go on when values come would go on in another order at another
-        party. With `shadow=True` it waits, too.
+        party. In a branch of a deployment's session (`Session.branch`) it returns at once; until the run has ended, the
+        branch builds nothing and takes no other request (`SessionBusy`). With `shadow=True` it waits, too.
 
         Args:
             arrays: the arrays to open.
@@ -188,7 +189,8 @@ class Asking:
     ) -> Request[Value]:
         """Asks for the values of these arrays, for the method `what`; `take` makes its value of them."""
         session = cast("Session", self)
-        if self._answers_at_once or session._shadow is not None or not session.is_local:
+        waits = not session.is_local and session._trunk is None
+        if self._answers_at_once or session._shadow is not None or waits:
             return Request._ended(take(session.reveal_all(*arrays, to=to, units=units)))
         native = session._native.submit(session._targets(arrays, to, what), units)
         return Request(native, lambda values: take(session._opened(values, arrays)), session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -178,6 +179,13 @@ class Estimator(Params):
         layers = self._shape.layers(self._parameters)
         self.coefs_ = [weights for weights, _ in layers]
         self.intercepts_ = [intercepts for _, intercepts in layers]
+
+    def _adopted_by(self, session: Session) -> Estimator:
+        self._check_fitted("adopt")
+        made = copy.copy(self)
+        made._parameters = session.adopt(self._parameters)
+        made._name()
+        return made
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 

@@ -73,6 +73,9 @@ class Frame:
     def __init__(self, mpc: Session, rows: int, arrays: Mapping[str, SecretArray], kinds: Mapping[str, Kind]) -> None:
         self._mpc, self._rows, self._arrays, self._kinds = mpc, rows, dict(arrays), dict(kinds)
 
+    def _adopted_by(self, session: Session) -> Frame:
+        return Frame(session, self._rows, session.adopt(self._arrays), self._kinds)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""

@@ -89,11 +89,10 @@ impl Session {
     /// [`SessionError::Closed`]; [`SessionError::Busy`] where a request is under way; [`SessionError::NoBranches`]; a name
     /// that no session may have.
     pub fn branch(&mut self, name: &str) -> Result<Branching, SessionError> {
-        self.check_open()?;
-        if !self.protocol.may_branch() || self.branches.connects.is_none() {
+        self.check_branch(name)?;
+        if self.branches.connects.is_none() {
             return Err(SessionError::NoBranches);
         }
-        Named::read(name, false)?;
         let name: Arc<str> = name.into();
         let branch = Branch { name: name.clone(), side: self.branches.next };
         // A copy of the whole: steps of the two programs that have one number differ from now on, and so do the counts
@@ -101,6 +100,18 @@ impl Session {
         let program = Program { graph: Arc::new(Graph::clone(&self.program.graph)), ..self.program.clone() };
         let request = self.submit_as(&[], How { branch: Some(branch), ..How::default() })?;
         Ok(Branching { request, name, program })
+    }
+
+    /// Checks that the session may have branches, and one of this name. In a local session they are this session.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`]; [`SessionError::NoBranches`]; a name that no session may have.
+    pub fn check_branch(&self, name: &str) -> Result<(), SessionError> {
+        self.check_open()?;
+        if !self.protocol.may_branch() || !self.overlaps || self.branches.of.is_some() {
+            return Err(SessionError::NoBranches);
+        }
+        Named::read(name, false).map(drop)
     }
 
     /// Ends the request for a branch.
@@ -132,8 +143,8 @@ impl Session {
     /// Returns an array of the session from which this one branched as an array of this one.
     ///
     /// # Errors
-    /// [`SessionError::NotTaken`] where the branch has neither its value nor, for an input, what its owner gave.
-    pub fn take(&mut self, id: NodeId) -> Result<NodeId, SessionError> {
+    /// [`SessionError::NotAdopted`] where the branch has neither its value nor, for an input, what its owner gave.
+    pub fn adopt(&mut self, id: NodeId) -> Result<NodeId, SessionError> {
         self.check_open()?;
         let has = match &self.branches.of {
             Some(stem) => id.index() < stem.nodes && stem.holds.contains(&id),
@@ -144,7 +155,7 @@ impl Session {
             graph.get(id).is_ok_and(|node| node.is_public() || matches!(node.op, Op::Input { .. }))
         };
         let is_before = self.branches.of.as_ref().is_none_or(|stem| id.index() < stem.nodes);
-        if has || (is_before && is_given(id)) { Ok(id) } else { Err(SessionError::NotTaken) }
+        if has || (is_before && is_given(id)) { Ok(id) } else { Err(SessionError::NotAdopted) }
     }
 }
 
@@ -187,6 +198,7 @@ impl Branched {
             network,
             choices,
             threads,
+            overlaps: false,
             program,
             seats: vec![Seat::of(party, &main)],
             queue: Queue::new(vec![main], vec![], None),

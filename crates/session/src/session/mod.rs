@@ -86,6 +86,8 @@ pub struct Session {
     choices: Choices,
     /// The number of threads of a party, where it was named.
     threads: Option<usize>,
+    /// Whether runs may overlap as far as memory is concerned: with a limit, each run has all of it.
+    overlaps: bool,
     program: Program,
     seats: Vec<Seat>,
     queue: Arc<Queue>,
@@ -320,7 +322,7 @@ impl Session {
     /// Releases an array of the user's; its value is dropped once all parties have released it.
     pub fn release(&mut self, id: NodeId) {
         if self.branches.of.as_ref().is_some_and(|stem| id.index() < stem.nodes) {
-            return; // it may be taken again
+            return; // it may be adopted again
         }
         self.dropped.push(id);
         if let Some(look) = &mut self.look {

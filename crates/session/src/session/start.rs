@@ -119,8 +119,7 @@ impl Session {
         let (patience, config) = (config.limits.patience(), config.clone());
         let connects: Arc<Connects> =
             Arc::new(move |name, number, stop| connect::branch(&config, &shared, (name, number), stop));
-        let connects = Some(connects).filter(|_| options.max_memory.is_none()); // each run has the whole limit
-        let place = Place { parties, network, me, seed: None, check: false, patience, connects, held };
+        let place = Place { parties, network, me, seed: None, check: false, patience, connects: Some(connects), held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
@@ -168,6 +167,7 @@ impl Session {
             network,
             choices: options.choices,
             threads: options.threads,
+            overlaps: options.max_memory.is_none(),
             program,
             seats,
             queue,
