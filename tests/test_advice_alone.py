@@ -102,13 +102,16 @@ with qr.connect(sys.argv[1], session="first") as mpc:
     print(busy, mpc.stats().online.rounds)
     thread.join()  # waits for it
     print(f"then: {(x + x).sum().reveal()}")
-threads = [threading.Thread(target=product, args=given) for given in (("second", 3), ("third", 4))]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
+    own = mpc.branch("third")
+    threads = [threading.Thread(target=lambda: print(f"third: {(own.adopt(x)[:1] * 8).reveal()}"))]
+    threads.append(threading.Thread(target=product, args=("second", 3)))
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    own.close()
 """
 
 
-@follows("wait for it, or open one session per thread, each with a name of its own (session=)")
+@follows("wait for it, or give each thread a branch (mpc.branch) or a session of its own (session=)")
 def test_threads_of_a_deployment_wait_or_have_sessions_of_their_own(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path, warm=False)
     script = tmp_path / "busy.py"
@@ -121,7 +124,7 @@ def test_threads_of_a_deployment_wait_or_have_sessions_of_their_own(tmp_path: Pa
         for party in parties:
             ended = party.end()
             assert ended.status == 0, ended
-            assert ended.out.count("wait for it, or open one session per thread") == 2, ended
+            assert ended.out.count("wait for it, or give each thread a branch") == 2, ended
             assert "] 0" in ended.out and "first: 100000" in ended.out and "then: 200000" in ended.out, ended
             assert "second: [6]" in ended.out and "third: [8]" in ended.out, ended
     finally:

@@ -11,6 +11,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment, error_of
+from protocols import USUAL, Place
 from warm import quorate
 
 SHARED = """
@@ -54,14 +55,27 @@ def scores() -> str:
     return str([(k, [value for run in range(4) for value in one(k, run)]) for k in range(5)])
 
 
-@pytest.mark.parametrize(("protocol", "parties"), [("rss", 3), ("aby", 2), ("pika", 3)])
-def test_coroutines_of_a_deployment_ask_each_in_its_branch(protocol: str, parties: int, tmp_path: Path) -> None:
+def has_branches(place: Place) -> bool:
+    with qr.local(place.protocol, place.parties) as mpc:
+        try:
+            mpc.branch("one")
+        except qr.ConfigError:
+            return False
+    return True
+
+
+BRANCHING = [place for place in USUAL if has_branches(place)]
+
+
+@pytest.mark.parametrize("place", BRANCHING, ids=str)
+def test_coroutines_of_a_deployment_ask_each_in_its_branch(place: Place, tmp_path: Path) -> None:
+    parties = place.parties
     deployment = Deployment(tmp_path, parties)
     try:
         script = deployment.script(COROUTINES)
         for me in range(parties):
             config = deployment.config(me)
-            config.write_text(config.read_text().replace('protocol = "rss"', f'protocol = "{protocol}"'))
+            config.write_text(config.read_text().replace('protocol = "rss"', f'protocol = "{place.protocol}"'))
         files = [deployment.folder / f"party{me}.toml" for me in range(parties)]
         ended = [party.end() for party in [deployment.start(me, script, config=files[me]) for me in range(parties)]]
     finally:
@@ -106,7 +120,7 @@ def refused(call):
     try:
         call()
     except qr.QuorateError as error:
-        print(type(error).__name__, str(error)[:60])
+        print(type(error).__name__, error)
 refused(lambda: asyncio.run(waits()))
 refused(lambda: one.branch("two"))
 refused(lambda: one.adopt(late))
@@ -123,8 +137,10 @@ async def cancels():
         asked.cancel()
     refused(asked.result)
     refused(lambda: given(one, [1, 2, 3]))
+    one.close()
+    with mpc.branch("another") as two:
+        print((two.adopt(weights) * 2).sum().reveal_async().result())
 asyncio.run(cancels())
-one.close()
 print(weights.sum().reveal())
 """
 
@@ -138,7 +154,7 @@ def test_what_a_branch_of_a_deployment_refuses(tmp_path: Path) -> None:
     assert [e.status for e in ended] == [0] * 3, (ended[0].out, ended[0].err)
     lines = ended[1].out.splitlines()
     starts = ["29", "ConfigError a branch may not wait in a coroutine", "ConfigError a branch needs a session", "", ""]
-    starts += ["ConfigError", "ConfigError", "SessionBusy", "RunAborted", "SessionClosed", "9"]
+    starts += ["ConfigError", "ConfigError", "SessionBusy", "RunAborted", "SessionClosed", "18", "9"]
     assert len(lines) == len(starts) and all(line.startswith(s) for line, s in zip(lines, starts, strict=True)), lines
     assert all("had no value" in line for line in lines[3:5]), lines
 
@@ -184,10 +200,10 @@ def test_runs_of_branches_are_approved_and_logged_with_their_branch(tmp_path: Pa
         deployment.stop()
 
 
-@pytest.mark.parametrize("protocol", ["rss", "aby", "pika"])
+@pytest.mark.parametrize("place", BRANCHING, ids=str)
 @pytest.mark.parametrize("options", [{}, {"shadow": True}], ids=str)
-def test_branches_of_a_local_session(protocol: str, options: dict[str, object]) -> None:
-    with qr.local(protocol, **options) as mpc:
+def test_branches_of_a_local_session(place: Place, options: dict[str, object]) -> None:
+    with qr.local(place.protocol, **options) as mpc:
         x = mpc.input([3.0, -5.0], owner=0)
         assert (x + 1).reveal().tolist() == [4.0, -4.0]
         with mpc.branch("one") as one, mpc.branch("two") as two:
@@ -199,8 +215,15 @@ def test_branches_of_a_local_session(protocol: str, options: dict[str, object]) 
                 taken["x"][0] + x
             with pytest.raises(qr.ConfigError, match="is not of the session"):
                 two.adopt(taken["x"][0])
-            with pytest.raises(qr.ConfigError, match="is a branch"):
+            with pytest.raises(qr.ConfigError, match=r"a branch needs a session .* that is no branch itself"):
                 one.branch("three")
+            late = x * 2
+            with pytest.raises(qr.ConfigError, match="had no value when the branch was made: reveal something"):
+                one.adopt(late)
+            assert (one.adopt(x) * 2).sum().reveal() == -4.0
+            late.sum().reveal()
+            with mpc.branch("three") as three:
+                assert three.adopt(late).max().reveal() == 6.0
             with pytest.raises(qr.ConfigError, match="is no array"):
                 one.adopt(3)
         with pytest.raises(qr.SessionClosed):
@@ -241,9 +264,12 @@ def test_frames_estimators_and_models_are_adopted() -> None:
 
 
 def test_sessions_without_branches() -> None:
+    assert len(BRANCHING) == len(USUAL) - 1
     for protocol, options in [("spdz2k", {}), ("pika", {"malicious": True}), ("rss", {"max_memory": 10**9})]:
         with qr.local(protocol, **options) as mpc, pytest.raises(qr.ConfigError, match="a branch needs a session of"):
             mpc.branch("one")
+        with qr.session(session="other") as mpc:
+            assert mpc.branch("one").input(3, owner=0).reveal() == 3
     with qr.local("rss") as mpc, pytest.raises(qr.ConfigError, match="must be a text"):
         mpc.branch(3)  # type: ignore[arg-type]
 

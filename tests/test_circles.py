@@ -57,6 +57,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "graph in_bits ready repetitions": "a graph, and what it remembers of its steps: circuits and counts",
         "hash node": "a node, and the hash of what makes it",
     },
+    "session": {"party/job party/part": "requests are commands; a request may make a branch, which takes commands"},
     "ot": {"softspoken softspoken/check softspoken/columns": "a batch of extended OTs: its columns, and their check"},
     "ring": {
         "limbs vector word": "vectors, and the words of one or several limbs that they hold",

@@ -166,6 +166,6 @@ class SessionBusy(QuorateError, RuntimeError):
     """A call that cannot be made while a request of the session is under way.
 
     In a deployment, while one thread waits for values, others may not build or ask for values: another party might see
-    another order. Wait for that thread, or open a session per thread, each with a name of its own. In local sessions
+    another order. Wait for that thread, or give each thread a branch (`Session.branch`). In local sessions
     threads share a session, and only a hook that runs while its own thread asks may not ask for others.
     """

@@ -5,6 +5,16 @@ from __future__ import annotations
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
 BY_TEST: dict[str, list[str]] = {
+    "test_branches.py::test_branches_of_a_local_session": [
+        "reveal something that depends on it before that, or build it in the branch",
+    ],
+    "test_branches.py::test_sessions_without_branches": [
+        "that is no branch itself: open a session of another name (session=)",
+    ],
+    "test_branches.py::test_what_a_branch_of_a_deployment_refuses": [
+        "which ends the branch: make another branch",
+        "where others of this party would wait, too: write {}",
+    ],
     "test_deployment.py::test_two_processes_with_one_configuration": [
         "each party runs once: check `me` in the configurations",
     ],
@@ -375,6 +385,14 @@ BY_TEST: dict[str, list[str]] = {
 
 #: What only the tests of a crate meet: the file, and the error.
 IN_CRATES: dict[str, tuple[str, str]] = {
+    "this branch has had {} requests, the most that it may have: make another branch": (
+        "crates/session/src/session/branching_tests.rs",
+        "SessionError::WornOut",
+    ),
+    "this session has had {} branches, the most that there may be: open a new session": (
+        "crates/session/src/session/branching_tests.rs",
+        "SessionError::MostBranches",
+    ),
     "run chmod 700 on it": ("crates/net/tests/processes.rs", "fault: Open"),
     "is a file or a link; remove it": ("crates/net/tests/processes.rs", "FolderFault::NoFolder"),
     "make room in it, or set XDG_RUNTIME_DIR to a folder": ("crates/net/tests/processes.rs", "FolderFault::NoFiles"),

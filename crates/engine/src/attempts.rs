@@ -30,7 +30,7 @@ const SIDE_RUNS: u32 = 1 << 20;
 const FIRST_SIDE: u32 = 1 << 31;
 
 /// The number of runs of a party of a branch.
-const BRANCH_RUNS: u32 = 1 << 23;
+pub const BRANCH_RUNS: u32 = 1 << 23;
 
 /// The number of sides on which a session may have parties beside the main ones.
 pub const SIDES: usize = 2047;

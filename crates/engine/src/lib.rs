@@ -73,7 +73,7 @@ mod turns;
 mod wire;
 
 pub use alike::InTurn;
-pub use attempts::{BRANCHES, SIDES};
+pub use attempts::{BRANCH_RUNS, BRANCHES, SIDES};
 pub use correlations::{Demand, Draw, Ledger, Request};
 pub use costs::{Costs, Phase, StepCosts, Traffic};
 pub use ctx::{Ctx, Randomness, Stream};

@@ -154,10 +154,10 @@ pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
         None
     }
 
-    /// Returns another handle of this party, for the runs of another program that goes on from what this one has computed
-    /// so far. As opposed to [`Family::beside`], nothing that is named by steps of the program is common to both from now
-    /// on: their steps differ. The numbers of runs must tell both apart, too ([`Party::on_branch`]). `None`, the
-    /// default, where runs must follow each other.
+    /// Returns another handle of this party, for the runs of another program that goes on from what this one has
+    /// computed so far. As opposed to [`Family::beside`], nothing that is named by steps of the program is common to
+    /// both from now on: their steps differ. The numbers of runs must tell both apart, too ([`Party::on_branch`]).
+    /// `None`, the default, where runs must follow each other.
     ///
     /// [`Party::on_branch`]: quorate_engine::Party::on_branch
     fn branch(&self) -> Option<Self> {

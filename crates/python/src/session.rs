@@ -374,9 +374,9 @@ impl Session {
         Ok(before.then_branch(name, number).to_string())
     }
 
-    /// Refuses a branch where the session can have none, or none of this name.
-    fn check_branch(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        self.with(py, |session| session.check_branch(name))
+    /// Refuses a branch where the session can have none, or none of this name; `is_branch`: it is one itself.
+    fn check_branch(&self, py: Python<'_>, name: &str, is_branch: bool) -> PyResult<()> {
+        self.with(py, |session| if is_branch { Err(SessionError::NoBranches) } else { session.check_branch(name) })
     }
 
     /// Opens a branch of a session with peers: the parties agree on it, then connect in a separate thread.

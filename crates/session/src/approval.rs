@@ -120,8 +120,8 @@ impl Approval {
         Terms { before, ..self.terms.clone() }.hash()
     }
 
-    /// Starts the record of a branch of this session: what it may run is approved for the branch of this name and number
-    /// after the session's runs so far.
+    /// Starts the record of a branch of this session: what it may run is approved for the branch of this name and
+    /// number after the session's runs so far.
     pub fn branch(&self, name: &str, number: u32) -> Approval {
         let (terms, approved) = (self.terms.clone(), self.approved.clone());
         Approval { runs: vec![self.last().then_branch(name, number)], terms, approved }

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use quorate_engine::{BRANCHES, Error};
+use quorate_engine::{BRANCH_RUNS, BRANCHES, Error};
 use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
 use quorate_ring::memory::OutOfMemory;
-
-use crate::session::MOST_REQUESTS;
 
 /// Why a session cannot be opened, refuses what is asked of it, or ended.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -99,7 +97,7 @@ pub enum SessionError {
     /// A call that changes the program of a deployment, or asks for values, while another request is under way.
     #[error(
         "a request of this session is under way, and requests of several threads may come in another order at another \
-         party: wait for it, or open one session per thread, each with a name of its own (session=)"
+         party: wait for it, or give each thread a branch (mpc.branch) or a session of its own (session=)"
     )]
     Busy,
     /// A branch of a session that can have none.
@@ -114,7 +112,7 @@ pub enum SessionError {
     )]
     BranchOver,
     /// A request of a branch that has had all requests that there are numbers for.
-    #[error("this branch has had {MOST_REQUESTS} requests, the most that it may have: make another branch")]
+    #[error("this branch has had {} requests, the most that it may have: make another branch", BRANCH_RUNS / 2)]
     WornOut,
     /// A session has had all the branches that there are numbers for.
     #[error("this session has had {BRANCHES} branches, the most that there may be: open a new session")]

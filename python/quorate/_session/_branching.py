@@ -1,4 +1,4 @@
-"""Branches of sessions: sessions beside another one that go on from its values, with an order of requests of their own."""
+"""Branches of sessions: sessions that go on from the values of another one, with their own order of requests."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ class Branching:
         if not isinstance(name, str):
             raise ConfigError(at(f"branch: the name must be a text, not {name!r}"))
         native = session._native
-        native.check_branch(name)
-        if self._trunk is not None:
-            raise ConfigError(at("branch: this session is a branch; make another branch of the session that it is of"))
+        native.check_branch(name, self._trunk is not None)
         watches = None if session.is_local else _signals.watch()
         try:
             made = session._beside(native if session.is_local else native.branch(name), name)

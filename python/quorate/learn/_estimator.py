@@ -20,7 +20,7 @@ from quorate.learn._params import Params, sessionless
 from quorate.learn._schedule import Schedule
 from quorate.learn._steps import Steps, clear_step, nothing_of
 from quorate.lookups import lookup
-from quorate.session import Network
+from quorate.session import Network, Session
 
 __all__ = ["Classifier", "Estimator"]
 

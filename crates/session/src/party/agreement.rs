@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use quorate_engine::{Error, Greeting, Mismatch};
+use quorate_engine::{Error, Greeting, Mismatch, Result};
 use quorate_graph::Graph;
 use quorate_planner::{Reveal, Work};
 
-use super::branch::Branch;
-use super::job::Job;
+use super::job::{Branch, Job};
+
+/// The bytes of the number that a party proposes for a branch.
+const SIDE_BYTES: usize = 4;
 
 /// Returns the error; where the parties' requests differ, it describes this party's request by the lines of the values
 /// that it reveals, or by the branch that it asks for.
@@ -66,6 +68,26 @@ pub(super) fn short_hash(hash: &quorate_graph::Hash) -> u64 {
     u64::from_le_bytes(short)
 }
 
+/// Returns the note of a party that proposes a number for a branch: the number, followed by `rest`.
+pub(super) fn with_side(side: u32, mut rest: Vec<u8>) -> Vec<u8> {
+    rest.splice(..0, side.to_le_bytes());
+    rest
+}
+
+/// Returns the number of the branch that the parties' notes propose, and the rest of each note.
+///
+/// # Errors
+/// [`Error::Malformed`].
+pub(super) fn agreed_side(notes: &[Vec<u8>]) -> Result<(u32, Vec<Vec<u8>>)> {
+    let read = |(peer, note): (usize, &Vec<u8>)| match note.split_first_chunk::<SIDE_BYTES>() {
+        Some((side, rest)) => Ok((u32::from_le_bytes(*side), rest.to_vec())),
+        None => Err(Error::Malformed { peer, what: "note of a wrong length" }),
+    };
+    let all: Vec<(u32, Vec<u8>)> = notes.iter().enumerate().map(read).collect::<Result<_>>()?;
+    let (sides, rest): (Vec<u32>, Vec<Vec<u8>>) = all.into_iter().unzip();
+    Ok((sides.into_iter().max().unwrap_or(0), rest))
+}
+
 #[cfg(test)]
 mod tests {
     use quorate_graph::{BinaryOp, Domain, Dtype, NodeId, Source};
@@ -102,5 +124,13 @@ mod tests {
         ];
         assert!((0..plans.len()).all(|i| !plans[..i].contains(&plans[i])));
         assert_eq!(plain(&[("triple", 2)]), plans[1]);
+    }
+
+    #[test]
+    fn the_largest_proposal_counts() {
+        let notes = [with_side(3, vec![1]), with_side(7, vec![]), with_side(0, vec![2, 3])];
+        assert_eq!(agreed_side(&notes).unwrap(), (7, vec![vec![1], vec![], vec![2, 3]]));
+        let cut = Error::Malformed { peer: 1, what: "note of a wrong length" };
+        assert_eq!(agreed_side(&[vec![0; 4], vec![0; 3]]), Err(cut));
     }
 }

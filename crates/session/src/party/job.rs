@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
-use super::branch::{Agreed, Branch};
+use super::part::Ends;
 use crate::error::SessionError;
 use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
@@ -38,6 +38,24 @@ impl Job {
     pub fn targets(&self) -> Vec<NodeId> {
         self.reveals.iter().map(|reveal| reveal.node).collect()
     }
+}
+
+/// A branch that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub name: Arc<str>,
+    /// The first number that no branch has at this party.
+    pub side: u32,
+}
+
+/// A branch on which all parties have agreed, at one of them.
+pub(crate) struct Agreed {
+    pub side: u32,
+    /// The nodes whose values exist in it.
+    pub holds: BTreeSet<NodeId>,
+    /// Serves the requests of the branch, in the thread that calls it. Before, all parties find that they have come so
+    /// far.
+    pub serve: Box<dyn FnOnce(Ends) + Send>,
 }
 
 /// A finished run at one party.

@@ -2,7 +2,7 @@
 
 mod agreement;
 pub(crate) mod bell;
-pub(crate) mod branch;
+mod branch;
 pub(crate) mod job;
 mod mixing;
 pub(crate) mod part;

@@ -1,11 +1,14 @@
 //! The commands for a party, and its part in a request.
 
-use quorate_sync::mpsc::Sender;
+use quorate_sync::Arc;
+use quorate_sync::mpsc::{Receiver, Sender};
 use std::collections::BTreeSet;
 
 use quorate_graph::NodeId;
+use quorate_net::Net;
 use quorate_planner::Reveal;
 
+use super::bell::Bell;
 use super::job::{Job, Reply};
 use super::program::Program;
 use crate::error::SessionError;
@@ -16,6 +19,16 @@ pub(crate) enum Command {
     Run(Box<Job>, Part),
     Plan(Box<Asked>),
     Leave { gave_up: bool },
+}
+
+/// A branch's links at a party, and its ends of the channels that it shares with its session.
+pub(crate) struct Ends {
+    pub net: Box<dyn Net>,
+    pub commands: Receiver<Command>,
+    /// It is rung when a request has ended.
+    pub bell: Arc<Bell>,
+    /// The way on which the party says that the branch is open, or why not.
+    pub ready: Sender<std::result::Result<(), SessionError>>,
 }
 
 /// A dry run that is asked for.

@@ -4,18 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_engine::Party;
-use quorate_gadgets::Family;
 use quorate_planner::Book;
 use quorate_ring::threads;
 
 use super::bell::Bell;
-use super::shared::Shared;
-use super::store::Store;
-use super::worker::{State, Worker};
 use crate::error::SessionError;
 use crate::options::{Options, default_threads};
-use crate::plan::prices::DryRuns;
-use crate::plan::remembered_runs::Remembered;
 use crate::plan::{Pricing, Setting};
 
 /// The place of a party's seats.
@@ -55,21 +49,5 @@ impl Place {
         let workers = self.options.threads.unwrap_or_else(|| default_threads(self.sharing()));
         threads::set_threads(workers).map_err(SessionError::Threads)?;
         Ok(party.set_workers(workers)?)
-    }
-
-    /// Returns a worker at a seat of this place, which begins with the values of `store`; in a local session, every
-    /// request gets its view of `values` instead.
-    pub fn worker<B: Family>(
-        self,
-        party: Party,
-        backend: B,
-        values: Option<Arc<Shared<B>>>,
-        store: Store<B>,
-    ) -> Worker<B> {
-        let Place { options, pricing, book, parties, .. } = self.clone();
-        let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options, book));
-        let (free, remembered) = (vec![u64::MAX; parties], Remembered::default());
-        let state = State { backend, place: self, store, prices, remembered, free, is_beside: false, is_branch: false };
-        Worker { party, state, values }
     }
 }

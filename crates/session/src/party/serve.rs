@@ -86,7 +86,7 @@ fn serve<B: Family>(serve: Serve) {
     let holds = values.clone().map(|values| values as Arc<dyn Holds>);
     let _ = ready.send(Ok(Ready { party: me, values: holds, beside }));
     drop(ready);
-    place.worker(party, backend, values, Store::new(parties)).attend(&commands);
+    Worker::new((place, party), backend, values, Store::new(parties)).attend(&commands);
 }
 
 /// A party of a local session that takes more seats.
@@ -103,7 +103,7 @@ impl<B: Family> SitsBeside for Side<B> {
         let serve = move || {
             let Ok(party) = Party::on_side(net, side) else { return };
             let store = Store::new(party.parties());
-            let mut worker = place.worker(party, backend, Some(values), store);
+            let mut worker = Worker::new((place, party), backend, Some(values), store);
             worker.state.is_beside = true;
             worker.attend(&inbox);
         };

@@ -8,8 +8,7 @@ use quorate_gadgets::Family;
 use quorate_graph::{Graph, NodeId};
 use quorate_planner::{Reveal, Rivals, Work};
 
-use super::agreement::{greeting, naming, plan_hash, short_hash};
-use super::branch::{agreed_side, with_side};
+use super::agreement::{agreed_side, greeting, naming, plan_hash, short_hash, with_side};
 use super::job::{Job, Outcome};
 use super::mixing::{in_pieces, mix, work};
 use super::place::Place;
@@ -72,6 +71,21 @@ struct Planned<'g, B: Family> {
 }
 
 impl<B: Family> Worker<B> {
+    /// Returns a worker at a seat of this place, which begins with the values of `store`; in a local session, every
+    /// request gets its view of `values` instead.
+    pub(super) fn new(
+        (place, party): (Place, Party),
+        backend: B,
+        values: Option<Arc<Shared<B>>>,
+        store: Store<B>,
+    ) -> Worker<B> {
+        let Place { options, pricing, book, parties, .. } = place.clone();
+        let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options, book));
+        let (free, remembered) = (vec![u64::MAX; parties], Remembered::default());
+        let state = State { backend, place, store, prices, remembered, free, is_beside: false, is_branch: false };
+        Worker { party, state, values }
+    }
+
     /// Runs what a request needs. Returns `None`, before anything is computed, if it takes too much memory to be run
     /// beside others.
     ///
@@ -111,10 +125,12 @@ impl<B: Family> Worker<B> {
         let (free, notes) = free::shares(notes.as_ref().unwrap_or(&run.agreement().notes))?;
         state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         if let Some(side) = side {
-            let branch = state.branch(side)?;
-            run.confirm()?;
+            let branch = state.branch(side);
+            if branch.is_ok() {
+                run.confirm()?; // all parties refuse for the same reason
+            }
             run.finish();
-            return Ok(Some(Outcome::of_branch(branch)));
+            return branch.map(|branch| Some(Outcome::of_branch(branch)));
         }
         // From here on an error is reported to the peers, which would otherwise wait for this party.
         let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;

@@ -1,9 +1,8 @@
-//! Branches of a deployment's session: sessions beside it that go on from its values, with an order of requests of
-//! their own.
+//! Branches of a deployment's session: sessions beside it that go on from its values, with their own order of requests.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,16 +18,16 @@ use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::config::Named;
 use crate::error::SessionError;
-use crate::party::branch::{Agreed, Branch};
+use crate::party::bell::Bell;
+use crate::party::job::{Agreed, Branch};
+use crate::party::part::Ends;
 use crate::party::program::Program;
 use crate::party::queue::Queue;
 use crate::party::stats::Stats;
+use crate::party::tracks;
 
 /// Connects the parties of a branch, by its name and number. Setting the flag gives up.
 pub(crate) type Connects = dyn Fn(&str, u32, Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> + Send + Sync;
-
-/// The largest number of requests of a branch: a request that fails may use up two numbers of the party's.
-pub(crate) const MOST_REQUESTS: u64 = 1 << 22;
 
 /// What a session knows of branches.
 #[derive(Clone, Default)]
@@ -82,12 +81,12 @@ struct Shell {
 }
 
 impl Session {
-    /// Asks for a branch of a deployment's session. All parties must do so at the same place of their programs. It takes
-    /// a handshake, and counts no round and no payload.
+    /// Asks for a branch of a deployment's session. All parties must do so at the same place of their programs. It
+    /// takes a handshake, and counts no round and no payload.
     ///
     /// # Errors
-    /// [`SessionError::Closed`]; [`SessionError::Busy`] where a request is under way; [`SessionError::NoBranches`]; a name
-    /// that no session may have.
+    /// [`SessionError::Closed`]; [`SessionError::Busy`] where a request is under way; [`SessionError::NoBranches`]; a
+    /// name that no session may have.
     pub fn branch(&mut self, name: &str) -> Result<Branching, SessionError> {
         self.check_branch(name)?;
         if self.branches.connects.is_none() {
@@ -177,11 +176,15 @@ impl Branched {
     /// # Errors
     /// Those of connecting; [`SessionError::WorkerGone`] where the system has no more threads.
     pub fn open(self, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
-        let Branched { agreed: Agreed { side, holds, sprout }, connects, name, session } = self;
+        let Branched { agreed: Agreed { side, holds, serve }, connects, name, session } = self;
         let Shell { protocol, parties, me, network, choices, threads, program, approval, audit } = session;
         let net = connects(&name, side, stop.clone())?;
-        let (party, bell) = (net.me(), sprout.bell());
-        let (main, opened) = sprout.grow(net)?;
+        let (party, interrupt, bell) = (net.me(), net.interrupt_handle(), Arc::<Bell>::default());
+        let ((commands, inbox), (ready, opened)) = (channel(), channel());
+        let ends = Ends { net, commands: inbox, bell: bell.clone(), ready };
+        let thread = std::thread::Builder::new().name(format!("party {party}, branch {side}"));
+        let thread = thread.spawn(move || serve(ends)).map_err(|_| SessionError::WorkerGone)?;
+        let main = tracks::Seat { commands, interrupt, thread: Arc::new(Mutex::new(Some(thread))) };
         loop {
             match opened.recv_timeout(TICK) {
                 Ok(opened) => break opened?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
-use quorate_engine::{Error, Mismatch};
+use quorate_engine::{BRANCH_RUNS, BRANCHES, Error, Mismatch};
 use quorate_graph::{BinaryOp, Dtype, Operand};
 use quorate_net::{Frame, Interrupt, Net, NetError, Wait};
 use quorate_protocols::Protocol;
@@ -339,6 +339,35 @@ fn a_branch_adopts_what_was_computed_when_it_was_made() {
         refused
     });
     assert!(parties.into_iter().all(|(refused, _)| refused == [true, true]));
+}
+
+/// Whatever is drawn under the keys of the session is named by numbers, of which there is a limited amount.
+#[test]
+fn branches_and_their_requests_end_with_their_numbers() {
+    let parties = deployed(FAMILIES[1], |session| {
+        let x = given(session, &[2]);
+        let mut one = branch(session, "a").unwrap();
+        one.jobs = u64::from(BRANCH_RUNS / 2) - 1;
+        let request = product(&mut one, x, &[3]);
+        assert_eq!(values(&mut one, request).unwrap(), [6]);
+        let worn = one.submit(&[(x, None)], false).map(drop);
+        one.close(false);
+        session.branches.next = BRANCHES as u32 - 1;
+        let mut last = branch(session, "b").unwrap();
+        let request = product(&mut last, x, &[5]);
+        assert_eq!(values(&mut last, request).unwrap(), [10]);
+        last.close(false);
+        let most = branch(session, "c").map(drop);
+        let request = product(session, x, &[7]);
+        assert_eq!(values(session, request).unwrap(), [14]);
+        (worn, most)
+    });
+    for ((worn, most), _) in parties {
+        assert!(
+            matches!(worn, Err(SessionError::WornOut)) && matches!(most, Err(SessionError::MostBranches)),
+            "{most:?}"
+        );
+    }
 }
 
 #[test]

@@ -35,7 +35,6 @@ use quorate_graph::{BuildError, Builder, Graph, Hash, Interval, Network, NodeId,
 use quorate_ring::memory::guarded;
 
 pub use access::Access;
-pub(crate) use branching::MOST_REQUESTS;
 pub use branching::{Branched, Branching};
 pub use check::check;
 pub use leaving::Leaving;

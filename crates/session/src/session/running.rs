@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use quorate_engine::{Error, Misuse};
+use quorate_engine::{BRANCH_RUNS, Error, Misuse};
 use quorate_graph::NodeId;
 use quorate_planner::Reveal;
 
 use super::request::{How, Logged, Request};
-use super::{MOST_REQUESTS, Revealed, Session};
+use super::{Revealed, Session};
 use crate::error::SessionError;
 use crate::party::job::Job;
 use crate::party::stats::Progress;
@@ -53,8 +53,8 @@ impl Session {
                 return Err(Error::from(Misuse::NoSuchParty { party, parties: self.parties }).into());
             }
         }
-        if self.branches.of.is_some() && self.jobs >= MOST_REQUESTS {
-            return Err(SessionError::WornOut);
+        if self.branches.of.is_some() && self.jobs >= u64::from(BRANCH_RUNS / 2) {
+            return Err(SessionError::WornOut); // a request that fails may use up two numbers
         }
         let logged = if how.is_peek || how.branch.is_some() { None } else { Some(self.admit(&reveals)?) };
         let (reply, replies) = channel();
