@@ -6,21 +6,28 @@
 
 A small request compares 50 numbers with 50 others and reveals the bits to all. The tables give requests a second and
 processor seconds of the process by threads; the seconds of 64 requests in flight over a round trip of 70 ms, and of one
-alone; and the median seconds of a small request beside a sort of 10^5 numbers, and alone.
+alone; and the median seconds of a small request beside a sort of 10^5 numbers, and alone. The last table gives requests
+a second of a deployment on the loopback, a process for each party, by the number of branches.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import socket
 import statistics
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 import quorate as qr
+from quorate._families import FAMILIES
 
 ELEMENTS = 50
 IN_FLIGHT = 64
@@ -120,6 +127,65 @@ def beside_a_sort(family: str, elements: int) -> None:
         print(f"{family:6} {times}: {beside / alone:.1f} times; {len(taken)} requests")
 
 
+PARTY = """
+import sys, threading, time
+import numpy as np, quorate as qr
+branches, each = int(sys.argv[1]), int(sys.argv[2])
+numbers = np.arange({elements})
+with qr.session() as mpc:
+    given = [(numbers, 0), (numbers[::-1].copy(), 1)]
+    x, y = (mpc.input(v if mpc.me == o else None, owner=o, shape={elements}, dtype=qr.int(64)) for v, o in given)
+    (x < y).reveal()
+    own = [mpc.branch(f"worker {{i}}") for i in range(branches)] or [mpc]
+    def ask(session):
+        a, b = (x, y) if session is mpc else (session.adopt(x), session.adopt(y))
+        for _ in range(each):
+            if not np.array_equal((a < b).reveal(), numbers < numbers[::-1]):
+                raise SystemExit("a request gave wrong values")
+    for repeat in range(2):
+        threads = [threading.Thread(target=ask, args=(session,)) for session in own]
+        started = time.perf_counter()
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        seconds = time.perf_counter() - started
+    print(len(own) * each / seconds)
+    [session.close() for session in own if session is not mpc]
+"""
+
+
+def deployed(family: str, branches: list[int], requests: int) -> None:
+    """Prints requests a second of parties in processes of their own, by the number of branches."""
+    parties = FAMILIES[family].parties[0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "ask.py").write_text(PARTY.format(elements=ELEMENTS))
+        quorate = [sys.executable, "-P", "-c", "import sys; from quorate.cli import main; sys.exit(main())"]
+        entries = []
+        for me in range(parties):
+            keygen = [*quorate, "keygen", "--party", str(me), "--dir", name]
+            subprocess.run(keygen, check=True, stdout=subprocess.DEVNULL)
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                address = f"127.0.0.1:{free.getsockname()[1]}"
+            entries.append(f'[[party]]\naddress = "{address}"\ncertificate = "party{me}.crt"\n')
+        for me in range(parties):
+            head = f'me = {me}\nprotocol = "{family}"\nkey = "party{me}.key"\n'
+            (folder / f"party{me}.toml").write_text(head + "".join(entries))
+        for count in branches:
+            each = str(requests // max(count, 1))
+            command = [*quorate, "party", "ask.py", "--threads", "1"]
+            running = [
+                subprocess.Popen(
+                    [*command, "--config", f"party{me}.toml", "--", str(count), each],
+                    cwd=folder,
+                    stdout=subprocess.PIPE,
+                )
+                for me in range(parties)
+            ]
+            rates = [float(party.communicate()[0]) for party in running]
+            print(f"{family:6} {count:4} branches {statistics.median(rates):8.0f} a second")
+
+
 def main() -> None:
     """Prints all tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -132,6 +198,7 @@ def main() -> None:
         throughput(family, [int(count) for count in chosen.threads.split(",")], chosen.requests)
         in_flight(family)
         beside_a_sort(family, chosen.sort)
+        deployed(family, [0, 1, 4, 16], chosen.requests)
 
 
 if __name__ == "__main__":
