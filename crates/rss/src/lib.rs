@@ -50,6 +50,7 @@ mod stock;
 #[cfg(feature = "testing")]
 mod testing;
 mod three;
+mod three_shuffle;
 
 pub use forms::{BitForm, CorrelationForm, Forms, Made};
 pub use kind::Kind;

@@ -1,8 +1,8 @@
 //! Shuffle: rows in a random order that no coalition knows.
 //!
 //! **Source**: the resharing of Protocol 1 used as in Laur, Willemson, Zhang 2011. **Model**: semi-honest, t of n.
-//! Rounds and passes: one for each set T of t parties (3, 10, 35). Sent per party and pass: t elements for each
-//! element.
+//! Rounds and passes: one for each set T of t parties (10, 35). Sent per party and pass: t elements for each element.
+//! Three parties have a shuffle of their own ([`crate::three_shuffle`]).
 //!
 //! In the pass of T, the t + 1 parties outside T together hold all shares, and each of them holds k_T. They apply a
 //! uniform permutation drawn from k_T to their shares, and the value is shared afresh. A coalition misses the
@@ -30,6 +30,9 @@ impl Rss {
         rows: usize,
     ) -> Result<Vec<Shared<Vector>>> {
         check_rows(columns.iter().map(|column| column.shape.1), rows)?;
+        if self.maps.parties == 3 {
+            return self.shuffle_of_three(ctx, columns, rows).await;
+        }
         let mut shuffled: Vec<Shared<Vector>> = columns.iter().map(|&column| column.clone()).collect();
         for set in all_sets(self.maps.parties, self.maps.threshold) {
             let order = self.permutation(ctx, set, rows);

@@ -46,7 +46,16 @@ fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Resu
 /// Runs a protocol on zeros under every key in turn. Every party that holds the key and sends another share masks its
 /// first message by fresh elements of that key. All other parties send zeros in it.
 fn every_key_masks<T: Send>(what: &str, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) {
-    for n in [3, 5, 7] {
+    every_key_of_these_masks(&[3, 5, 7], what, work);
+}
+
+/// As [`every_key_masks`], for these numbers of parties.
+fn every_key_of_these_masks<T: Send>(
+    numbers: &[usize],
+    what: &str,
+    work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync,
+) {
+    for &n in numbers {
         let (mut keys, mut words_seen) = (0, 0);
         for key in coalitions(n) {
             let mut words: Vec<u64> = Vec::new();
@@ -102,7 +111,31 @@ fn sums_of_products_are_masked() {
 /// Only the first pass: in later ones, parties send what they know of the masks before.
 #[test]
 fn passes_of_a_shuffle_are_masked() {
-    every_key_masks("a shuffle", async |rss, ctx| rss.shuffle(ctx, &[&zeros(rss, 200)], 20).await);
+    every_key_of_these_masks(&[5, 7], "a shuffle", async |rss, ctx| rss.shuffle(ctx, &[&zeros(rss, 200)], 20).await);
+}
+
+/// Whatever a party receives in a shuffle of three is masked afresh by the key that it lacks.
+#[test]
+fn messages_of_a_shuffle_of_three_are_masked() {
+    let words = |bytes: &Vec<u8>| bytes.chunks_exact(8).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    for (receiver, messages) in [(1, [(0, 0), (2, 0)]), (2, [(1, 0), (1, 1)])] {
+        let shuffled = async |rss: &Rss, ctx: &Ctx| {
+            let [x, y] = [0, 1].map(|_| zeros(rss, 200));
+            rss.shuffle(ctx, &[&x, &y], 20).await
+        };
+        let sent = sent_under(3, 1 << receiver, shuffled);
+        // Two columns are side by side: each message is there once for each of them.
+        let all: Vec<Vec<u8>> = messages
+            .iter()
+            .flat_map(|&(from, i)| [2 * i, 2 * i + 1].map(|at| words(&sent[from][at])))
+            .flatten()
+            .collect();
+        let distinct: BTreeSet<&Vec<u8>> = all.iter().collect();
+        assert_eq!((all.len(), distinct.len()), (800, 800), "party {receiver}: a mask came twice");
+        assert!(!distinct.contains(&vec![0; 8]), "party {receiver}: something is not masked");
+    }
+    let sent = sent_under(3, 1, async |rss, ctx| rss.shuffle(ctx, &[&zeros(rss, 200)], 20).await);
+    assert!(sent.iter().flatten().flatten().all(|&byte| byte == 0), "the key of parties 1 and 2 masks nothing");
 }
 
 /// Only long vectors are sent in chunks: one key of three parties and one of five.
