@@ -137,7 +137,7 @@ with qr.session() as mpc:
     x, y = (mpc.input(v if mpc.me == o else None, owner=o, shape={elements}, dtype=qr.int(64)) for v, o in given)
     (x < y).reveal()
     own = [mpc.branch(f"worker {{i}}") for i in range(branches)] or [mpc]
-    def ask(session):
+    def ask(session):  # a thread whose parties all end well: its session is closed below
         a, b = (x, y) if session is mpc else (session.adopt(x), session.adopt(y))
         for _ in range(each):
             if not np.array_equal((a < b).reveal(), numbers < numbers[::-1]):

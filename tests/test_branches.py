@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -64,6 +65,11 @@ def has_branches(place: Place) -> bool:
     return True
 
 
+class Pair(NamedTuple):
+    first: qr.SecretArray
+    second: qr.SecretArray
+
+
 BRANCHING = [place for place in USUAL if has_branches(place)]
 
 
@@ -86,9 +92,10 @@ def test_coroutines_of_a_deployment_ask_each_in_its_branch(place: Place, tmp_pat
 THREADS = f"""{SHARED}
 found = {{}}
 def work(own, k):
-    for run in range(3):
-        time.sleep(0.02 * ((k + mpc.me) % 3))
-        found[k, run] = int((own.adopt(doubled) * given(own, [k, run, 1])).sum().reveal())
+    with own:
+        for run in range(3):
+            time.sleep(0.02 * ((k + mpc.me) % 3))
+            found[k, run] = int((own.adopt(doubled) * given(own, [k, run, 1])).sum().reveal())
 branches = [mpc.branch(f"worker {{k}}") for k in range(3)]
 threads = [threading.Thread(target=work, args=(own, k)) for k, own in enumerate(branches)]
 for thread in threads:
@@ -133,13 +140,17 @@ async def cancels():
         z = z * one.adopt(doubled)
     asked = z.reveal_async()
     refused(lambda: given(one, [1, 2, 3]))
+    refused(asked.result)
     if mpc.me == 0:
         asked.cancel()
-    refused(asked.result)
+    try:
+        await asked
+    except qr.RunAborted as error:
+        print("RunAborted", error)
     refused(lambda: given(one, [1, 2, 3]))
     one.close()
     with mpc.branch("another") as two:
-        print((two.adopt(weights) * 2).sum().reveal_async().result())
+        print(await (two.adopt(weights) * 2).sum().reveal_async())
 asyncio.run(cancels())
 print(weights.sum().reveal())
 """
@@ -154,9 +165,43 @@ def test_what_a_branch_of_a_deployment_refuses(tmp_path: Path) -> None:
     assert [e.status for e in ended] == [0] * 3, (ended[0].out, ended[0].err)
     lines = ended[1].out.splitlines()
     starts = ["29", "ConfigError a branch may not wait in a coroutine", "ConfigError a branch needs a session", "", ""]
-    starts += ["ConfigError", "ConfigError", "SessionBusy", "RunAborted", "SessionClosed", "18", "9"]
+    starts += ["ConfigError", "ConfigError", "SessionBusy", "ConfigError a branch may not wait"]
+    starts += ["RunAborted", "SessionClosed", "18", "9"]
     assert len(lines) == len(starts) and all(line.startswith(s) for line, s in zip(lines, starts, strict=True)), lines
     assert all("had no value" in line for line in lines[3:5]), lines
+
+
+# Each party closes the session at another time, and leaves the loop with a request that is not awaited.
+CLOSED = """
+import asyncio
+from sklearn.linear_model import LinearRegression
+model = qr.models.from_sklearn(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))
+records = np.array([[4.0]])
+def asked(session):
+    return model.predict(session, records, model_owner=0, data_owner=1, reveal=False).sum()
+total = asked(mpc)
+print(round(float(total.reveal()), 3))
+one, two = mpc.branch("one"), mpc.branch("two")
+if mpc.me == 1:
+    mpc.close()
+async def leaves():
+    with two:
+        two.adopt(total).reveal_async()
+with one:
+    print(round(float(asked(one).reveal()), 3))
+if mpc.me != 1:
+    mpc.close()
+asyncio.run(leaves())
+"""
+
+
+def test_a_branch_outlives_its_session_with_its_models(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(CLOSED))
+    finally:
+        deployment.stop()
+    assert [(e.status, e.out.split()) for e in ended] == [(0, ["9.0", "9.0"])] * 3, ended
 
 
 def test_another_branch_at_another_party_is_named(tmp_path: Path) -> None:
@@ -207,7 +252,8 @@ def test_branches_of_a_local_session(place: Place, options: dict[str, object]) -
         x = mpc.input([3.0, -5.0], owner=0)
         assert (x + 1).reveal().tolist() == [4.0, -4.0]
         with mpc.branch("one") as one, mpc.branch("two") as two:
-            taken = one.adopt({"x": [x], "y": (x,)})
+            taken = one.adopt({"x": [x], "y": (x,), "z": Pair(x, x)})
+            assert isinstance(taken["z"], Pair)
             assert (taken["x"][0] * 2).reveal().tolist() == [6.0, -10.0]
             assert two.adopt(x).sum().reveal() == -2.0
             assert one.adopt(taken["x"][0]) is taken["x"][0]
@@ -222,6 +268,8 @@ def test_branches_of_a_local_session(place: Place, options: dict[str, object]) -
                 one.adopt(late)
             assert (one.adopt(x) * 2).sum().reveal() == -4.0
             late.sum().reveal()
+            with pytest.raises(qr.ConfigError, match="had no value when the branch was made"):
+                one.adopt(late)
             with mpc.branch("three") as three:
                 assert three.adopt(late).max().reveal() == 6.0
             with pytest.raises(qr.ConfigError, match="is no array"):

@@ -144,7 +144,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
             self._native, self._shadow = cast("_quorate.Session", Left()), None  # they are the other session's, too
             return
         try:
-            self._native.close(gave_up)
+            self._native.close(gave_up or (self._may_not_wait() and self._native.is_busy()))
         finally:
             closed(self, self._watches)
 
@@ -321,7 +321,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
             -2 3
         """
         targets, each = self._targets(arrays, to, "reveal_all"), len(_receivers(self, to))
-        self._check_wait("await z.reveal_async(), or await mpc.run_async(...)")
+        self._check_wait()
         with Progress() as progress:
             if self._shadow is not None and not self._native.is_forked():  # a fork is refused, and waits for no lock
                 return list(self._shadow.run(targets, progress.show, units))[::each]

@@ -13,7 +13,7 @@ BY_TEST: dict[str, list[str]] = {
     ],
     "test_branches.py::test_what_a_branch_of_a_deployment_refuses": [
         "which ends the branch: make another branch",
-        "where others of this party would wait, too: write {}",
+        "where others of this party would wait, too: await what",
     ],
     "test_deployment.py::test_two_processes_with_one_configuration": [
         "each party runs once: check `me` in the configurations",

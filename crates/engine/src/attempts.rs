@@ -30,12 +30,12 @@ const SIDE_RUNS: u32 = 1 << 20;
 const FIRST_SIDE: u32 = 1 << 31;
 
 /// The number of runs of a party of a branch.
-pub const BRANCH_RUNS: u32 = 1 << 23;
+pub const BRANCH_RUNS: u32 = 1 << 21;
 
 /// The number of sides on which a session may have parties beside the main ones.
 pub const SIDES: usize = 2047;
 /// The number of branches that a session may have in place of sides.
-pub const BRANCHES: usize = 255;
+pub const BRANCHES: usize = 1023;
 
 /// The numbers of a party's runs. Whatever is drawn for a run is named by its number, so parties with the same keys
 /// have numbers of their own.

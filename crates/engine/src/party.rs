@@ -63,7 +63,7 @@ impl Party {
     /// session has sides or branches, and not both: their numbers overlap.
     ///
     /// # Errors
-    /// [`Misuse`] from the 256th branch on.
+    /// [`Misuse`] from the 1024th branch on.
     pub fn on_branch(net: Box<dyn Net>, branch: usize) -> Result<Party> {
         Party::numbered(net, Numbers::of_branch(branch))
     }

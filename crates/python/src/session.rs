@@ -12,8 +12,8 @@ use pyo3::types::PyDict;
 
 use quorate_graph::{Graph, Hash, HashError, Network, NodeId};
 use quorate_session::{
-    Access, Approved, Config, LocalOptions, Named, Options, Request as Submitted, Revealed, Session as Inner,
-    SessionError, Setting, check, protocol, truncation,
+    Access, Approved, Config, LocalOptions, Moment as InnerMoment, Named, Options, Request as Submitted, Revealed,
+    Session as Inner, SessionError, Setting, check, protocol, truncation,
 };
 
 use crate::costs;
@@ -197,6 +197,10 @@ struct Held {
     session: String,
     is_default: bool,
 }
+
+/// What a local session had when a branch was made.
+#[pyclass(module = "quorate._quorate", frozen)]
+pub(crate) struct Moment(InnerMoment);
 
 /// Nodes, with the receiver of each (None: all parties).
 type Targets = Vec<(u32, Option<usize>)>;
@@ -400,10 +404,22 @@ impl Session {
         connecting(py, move |stop| agreed.open(stop))
     }
 
-    /// Returns a node that a branch has from its session as an array of the branch.
-    fn adopt(&self, py: Python<'_>, node: u32) -> PyResult<Built> {
+    /// Returns what a local session has now.
+    fn moment(&self, py: Python<'_>) -> PyResult<Moment> {
+        self.with(py, |session| Ok(Moment(session.moment())))
+    }
+
+    /// Returns whether a request is under way.
+    fn is_busy(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |session| Ok(session.is_busy()))
+    }
+
+    /// Returns a node that a branch has from its session as an array of the branch; in a local session, if the session
+    /// had it at this `moment`.
+    #[pyo3(signature = (node, moment = None))]
+    fn adopt(&self, py: Python<'_>, node: u32, moment: Option<&Moment>) -> PyResult<Built> {
         let seen = self.with(py, |session| {
-            let id = session.adopt(NodeId(node))?;
+            let id = session.adopt(NodeId(node), moment.map(|moment| &moment.0))?;
             session.with_graph(|graph| Seen::of(graph, id))
         })?;
         Ok(self.hold(seen))

@@ -120,8 +120,8 @@ fn summands(k: u32, carry_out: bool, words: &[u32]) -> Uses {
     words.beside(pairs.then(layers(gadgets::by_pairs(upper))).then(within))
 }
 
-/// Returns the cost of a shuffle: a resharing for each set of t parties, one after the other; two rounds of two messages
-/// each among three parties.
+/// Returns the cost of a shuffle: a resharing for each set of t parties, one after the other; among three parties, two
+/// rounds of two messages each.
 pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
     let passes = match n {
         3 => return round(2, k, len).then(round(2, k, len)),

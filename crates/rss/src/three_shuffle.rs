@@ -1,6 +1,6 @@
 //! Shuffle of three parties: rows in a random order that no party knows, in two rounds.
 //!
-//! **Source**: ours; a pair's permutation is applied to summands that the pair masks, as in Laur, Willemson, Zhang 2011.
+//! **Source**: ours; a pair permutes summands that it masks, after the idea of Laur, Willemson, Zhang 2011.
 //! **Model**: semi-honest, 1 of 3. Rounds: 2. Sent: 4 elements for each element, by parties 0, 1, 2: one, two, one.
 //!
 //! Each pair of parties i, j draws a permutation pi_ij from its key, and parties 0 and 1, 0 and 2 draw masks z_0j and
@@ -12,8 +12,8 @@
 //! | | | u = pi_12(what came) | v = pi_12(pi_02(w - z_02)) |
 //! | 2 | | sends 2: u - y_01 | sends 1: v - y_02 |
 //!
-//! u + v is x in the order pi_12 pi_02 pi_01, and its new shares are y_01, y_02 and the sum of the two messages of round
-//! 2. What party 1 receives is masked by z_02 and y_02, which it lacks, and what party 2 receives by z_01 and y_01. Each
+//! u + v is x in the order pi_12 pi_02 pi_01. Its new shares are y_01, y_02 and the sum of the two messages of round 2.
+//! What party 1 receives is masked by z_02 and y_02, which it lacks, and what party 2 receives by z_01 and y_01. Each
 //! party lacks one of the permutations. The argument is in docs/security/rss-arguments.md.
 
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use quorate_engine::{BRANCH_RUNS, BRANCHES, Error};
+use quorate_engine::{BRANCH_RUNS, BRANCHES, Cause, Error};
 use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
 use quorate_ring::memory::OutOfMemory;
@@ -226,7 +226,7 @@ impl SessionError {
     /// Returns whether a request that failed so ends the branch that it was of. Parties that interrupt several requests
     /// in a row could take one for another.
     pub(crate) fn ends_branch(&self) -> bool {
-        matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { .. }))
+        matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { cause: Cause::Interrupted, .. }))
     }
 
     /// Returns this error of a party, or an earlier one of another party that explains more. An abort only says which

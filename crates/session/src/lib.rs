@@ -44,7 +44,8 @@ pub use quorate_protocols::Protocol;
 pub use reveals::Told;
 pub use run::operations::truncation::Truncations;
 pub use session::{
-    Access, Branched, Branching, Checked, Leaving, LocalOptions, Planning, Request, Revealed, Running, Session, check,
+    Access, Branched, Branching, Checked, Leaving, LocalOptions, Moment, Planning, Request, Revealed, Running, Session,
+    check,
 };
 pub use work::data::{Data, Plain, Rows};
 pub use work::effort::StepCost;

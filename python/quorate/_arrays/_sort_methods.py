@@ -35,7 +35,7 @@ class SortMethods:
         elements are compared depends on the length alone (Batcher's merge exchange), and it is about log2(n)^2 / 2
         comparisons deep.
 
-        Rounds: rss 151, aby 120, spdz2k 440, pika 121 for 1000 elements.
+        Rounds: rss 150, aby 120, spdz2k 440, pika 121 for 1000 elements.
 
         Example:
             >>> import quorate as qr
@@ -53,7 +53,7 @@ class SortMethods:
         The order is stable: equal elements keep their order. numpy's `kind` is ignored. Where parties may cheat, it
         takes three times as many comparisons as `sort`; otherwise as many.
 
-        Rounds: rss 151, aby 120, spdz2k 495, pika 121 for 1000 elements.
+        Rounds: rss 150, aby 120, spdz2k 495, pika 121 for 1000 elements.
 
         Example:
             >>> import quorate as qr

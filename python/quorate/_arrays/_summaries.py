@@ -236,7 +236,7 @@ class Summaries:
         nearest fraction that has room. For int(64) without a `bound=` this moves the result by at most 2^-38 of the
         distance between the two integers.
 
-        Rounds: rss 170, aby 135, spdz2k 537, pika 138 for 1000 elements.
+        Rounds: rss 169, aby 135, spdz2k 537, pika 138 for 1000 elements.
 
         Raises:
             RangeError: q is below 0 or above 1, or the method is not "linear".
@@ -296,7 +296,7 @@ class Summaries:
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Returns the middle element, or the mean of the two middle ones; the same as `quantile(0.5)`.
 
-        Rounds: rss 161, aby 128, spdz2k 449, pika 130 for 1000 elements.
+        Rounds: rss 160, aby 128, spdz2k 449, pika 130 for 1000 elements.
 
         Example:
             >>> import quorate as qr

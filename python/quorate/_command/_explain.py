@@ -42,18 +42,19 @@ class Explaining(Session):
         self._done: list[int] = []
         self._last: str = self._native.start_of_session(book.opened())
         self._branches = 0
+        self._had: frozenset[int] = frozenset()  # in a branch, what its session had planned
 
     def _beside(self, native: _quorate.Session, name: str) -> Session:
         made = Explaining.__new__(Explaining)
         Session.__init__(made, native, self._network, self._options)
         self._share_with(made)
-        made._book, made._done = self._book, list(self._done)
+        made._book, made._done, made._had, made._branches = self._book, list(self._done), frozenset(self._done), 0
         made._last = native.start_of_branch(self._last, name, self._branches)
         self._branches += 1
         return made
 
     def _adopt(self, node: int) -> _quorate.Built:
-        return self._native.array(node) if node in self._done else self._native.adopt(node)
+        return self._native.array(node) if node in self._had else super()._adopt(node)
 
     def explain(
         self,

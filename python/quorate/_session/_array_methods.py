@@ -222,7 +222,7 @@ class ArrayMethods:
         The arrays may differ in dtype and in their other axes. Under "rss" it takes one round for each set of t of the
         n parties (3, 10 and 35 rounds for 3, 5 and 7 parties). In each, a party sends t elements for every element.
 
-        Rounds: rss 3, aby 2, spdz2k 41, pika 2.
+        Rounds: rss 2, aby 2, spdz2k 41, pika 2.
 
         Returns:
             The array, or a tuple of arrays where several are given.
@@ -256,7 +256,7 @@ class ArrayMethods:
         Each of the others has the shape of the keys, or that shape and further axes: rows move together. It is about as
         deep as the `sort` of an array.
 
-        Rounds: rss 151, aby 120, spdz2k 495, pika 121 for 1000 elements.
+        Rounds: rss 150, aby 120, spdz2k 495, pika 121 for 1000 elements.
 
         Args:
             keys: the keys to sort by.
@@ -328,7 +328,7 @@ class ArrayMethods:
                 not even itself, and may occur more than once. With None every number is a key. Keys that cannot be that
                 number, such as `qr.uint`, cost nothing for it; others take a test for equality each.
 
-        Rounds: rss 218, aby 169, spdz2k 440, pika 170. This is for 100 keys on each side.
+        Rounds: rss 216, aby 169, spdz2k 440, pika 170. This is for 100 keys on each side.
 
         Returns:
             `matched` and `values`, a row for each key of the left side and in its order, and the bit `unique`.
@@ -350,7 +350,7 @@ class ArrayMethods:
         number of groups is public, `group_by` costs less. It takes a sort, then log2(rows) selections (`where`) one
         after another.
 
-        Rounds: rss 116, aby 94, spdz2k 238, pika 95. This is for 100 elements.
+        Rounds: rss 115, aby 94, spdz2k 238, pika 95. This is for 100 elements.
 
         Returns:
             `counts` (whether a row holds a group), `keys`, `sizes` and `sums`, by ascending key.

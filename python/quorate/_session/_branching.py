@@ -21,8 +21,9 @@ Thing = TypeVar("Thing")
 class Branching:
     """The methods of `Session` for branches."""
 
-    # The session from which this one branched.
+    # The session from which this one branched and, if it is local, what it had then.
     _trunk: Session | None = None
+    _moment: _quorate.Moment | None = None
 
     def branch(self, name: str) -> Session:
         """Opens a branch of this session: a session beside it that goes on from its values.
@@ -36,11 +37,14 @@ class Branching:
         until it is revealed. It has an approval, statistics and, in a deployment, links of its own: opening it takes a
         handshake of this session, then new connections. Where several processes take part, `run_async` of a branch
         returns at once, and calls that wait for values raise `ConfigError` in a coroutine. An interrupt of a request,
-        here or at another party, ends the branch, and no other one. In local sessions a branch shares everything with
-        its session. Close it as a session, in a `with`; it may outlive this one.
+        here or at another party, ends the branch, and no other one.
 
-        A session of a deployment may have 255 branches, and a branch 4,194,304 requests. Each party computes the
-        requests of a branch on one thread, unless `threads=` names another number.
+        Close a branch as a session, in a `with`; in a coroutine that stops a request that was not awaited. A branch of
+        a deployment may outlive its session. That of a local session is the same session under another name, ends with
+        it, and overlaps requests as the session does.
+
+        A session of a deployment may have 1,023 branches in all, and a branch 1,048,576 requests. Each party computes
+        the requests of a branch on one thread, unless `threads=` names another number.
 
         Args:
             name: as that of a session, 1 to 64 bytes. All parties give the same.
@@ -92,6 +96,7 @@ class Branching:
         """Gives a branch what it has in common with this session."""
         session = cast("Session", self)
         made._trunk, made._settings, made._shadow = session, session._settings, session._shadow
+        made._moment = session._native.moment() if session.is_local else None
         made._object_cache.follow(session._object_cache, made.adopt)
 
     def adopt(self, thing: Thing) -> Thing:
@@ -125,7 +130,8 @@ class Branching:
                 raise ConfigError(at("adopt: the array is not of the session from which this one branched"))
             return SecretArray(session, self._adopt(thing._node))
         if isinstance(thing, (list, tuple)):
-            return type(thing)(self._adopted(one) for one in thing)
+            items = [self._adopted(one) for one in thing]
+            return type(thing)(*items) if hasattr(thing, "_fields") else type(thing)(items)
         if isinstance(thing, dict):
             return {key: self._adopted(one) for key, one in thing.items()}
         adopted_by = getattr(type(thing), "_adopted_by", None)
@@ -134,23 +140,32 @@ class Branching:
         return adopted_by(thing, session)
 
     def _adopt(self, node: int) -> _quorate.Built:
-        return cast("Session", self)._native.adopt(node)
+        return cast("Session", self)._native.adopt(node, self._moment)
 
-    def _check_wait(self, instead: str) -> None:
-        """Refuses to wait in a coroutine, in a branch of a deployment.
+    def _may_not_wait(self) -> bool:
+        """Returns whether this is a branch of a deployment, and the caller a coroutine.
 
-        Other coroutines would wait, too, at one party these and at another party others, and all of them for ever.
+        If it waited for values, other coroutines would wait, too, at one party these and at another party others, and
+        all of them for ever.
         """
         asyncio = sys.modules.get("asyncio")
         if self._trunk is None or cast("Session", self).is_local or asyncio is None:
-            return
+            return False
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return
-        raise ConfigError(
-            at(f"a branch may not wait in a coroutine, where others of this party would wait, too: write {instead}")
-        )
+            return False
+        return True
+
+    def _check_wait(self) -> None:
+        """Refuses to wait in a coroutine, in a branch of a deployment."""
+        if self._may_not_wait():
+            raise ConfigError(
+                at(
+                    "a branch may not wait in a coroutine, where others of this party would wait, too: await what "
+                    "reveal_async or run_async returns, or call this in a thread of its own"
+                )
+            )
 
 
 class Left:

@@ -19,38 +19,38 @@ class ObjectCache:
     def __init__(self) -> None:
         self._found: dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]] = {}
         self._lock = threading.RLock()  # entries may be dropped while one is added, by the same thread
-        self._before: tuple[ObjectCache, Callable[[Any], Any]] | None = None
+        self._before: tuple[dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]], Callable[[Any], Any]]
+        self._before = {}, lambda value: value
 
     def follow(self, other: ObjectCache, adopt: Callable[[Any], Any]) -> None:
-        """Begins with what `other` holds for an object; `adopt` makes its arrays arrays of this session."""
-        self._before = other, adopt
+        """Begins with what `other` holds now; `adopt` makes its arrays arrays of this session, when they are used."""
+        with other._lock:
+            self._before = {key: (ref, dict(held)) for key, (ref, held) in other._found.items()}, adopt
 
     def of(self, thing: Any, party: int) -> dict[str, Any]:
         """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""
         key, found = (id(thing), party), self._found
         with self._lock:
             if key not in found:
-                held = self._of_before(key)
+                held = self._of_before(thing, key)
                 found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), held
             return found[key][1]
 
-    def _of_before(self, key: tuple[int, int]) -> dict[str, Any]:
+    def _of_before(self, thing: Any, key: tuple[int, int]) -> dict[str, Any]:
         held: dict[str, Any] = {}
-        if self._before is None:
-            return held
-        other, adopt = self._before
-        with other._lock:
-            before = dict(other._found[key][1]) if key in other._found else {}
-        for name, value in before.items():
-            with contextlib.suppress(ConfigError):  # what this session does not have is shared again
-                held[name] = adopt(value)
+        before, adopt = self._before
+        ref, values = before.get(key, (None, {}))
+        if ref is not None and ref() is thing:  # an object that is gone may have left its number to another one
+            for name, value in values.items():
+                with contextlib.suppress(ConfigError):  # what this session does not have is shared again
+                    held[name] = adopt(value)
         return held
 
     def clear(self) -> None:
         """Drops all entries."""
         with self._lock:
             self._found.clear()
-        self._before = None
+            self._before = {}, lambda value: value
 
     def __len__(self) -> int:
         return len(self._found)

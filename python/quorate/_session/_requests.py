@@ -76,6 +76,7 @@ class Request(Generic[Value]):
             TimeoutError: the run has not ended in this time. It goes on.
             SessionClosed: the session was closed before the run ended.
             RunAborted: the request was cancelled.
+            ConfigError: it has not ended, and this is a coroutine with a request of a deployment's branch.
             RangeError, ProgramMismatch, PeerLost, PeerTimeout: as for `SecretArray.reveal`.
 
         Example:
@@ -88,6 +89,8 @@ class Request(Generic[Value]):
         """
         native = self._native
         if native is not None:
+            if self._session is not None and not native.done():
+                self._session._check_wait()
             if not native.wait(timeout):
                 raise TimeoutError(at(f"result: the run has not ended within {timeout} s; it goes on"))
             self._is_heard = True

@@ -48,7 +48,7 @@ impl<B: Family> State<B> {
     }
 }
 
-/// Returns the party of a branch with these links, once all parties have come so far.
+/// Returns the party of a branch with these links, once all parties have connected.
 fn open(net: Box<dyn Net>, side: u32, place: &Place) -> Result<Party, SessionError> {
     let mut party = Party::on_branch(net, side as usize)?;
     place.prepare(&mut party)?;

@@ -53,8 +53,7 @@ pub(crate) struct Agreed {
     pub side: u32,
     /// The nodes whose values exist in it.
     pub holds: BTreeSet<NodeId>,
-    /// Serves the requests of the branch, in the thread that calls it. Before, all parties find that they have come so
-    /// far.
+    /// Serves the requests of the branch, in the thread that calls it, once all parties have connected.
     pub serve: Box<dyn FnOnce(Ends) + Send>,
 }
 

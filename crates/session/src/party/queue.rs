@@ -118,10 +118,10 @@ impl Queue {
         (needed, found, Hold { queue: self.clone(), held })
     }
 
-    /// Returns whether the parties of a local session have the value of a node.
-    pub fn has(&self, graph: &Graph, id: NodeId) -> bool {
+    /// Returns the nodes whose values the parties of a local session have.
+    pub fn held(&self) -> BTreeSet<NodeId> {
         let values = self.lock().values.first().cloned();
-        values.is_some_and(|values| values.needed(graph, &[id]).is_empty())
+        values.map(|values| values.held()).unwrap_or_default()
     }
 
     /// Returns the nodes that may still be needed in a local session, with the length of the program of which that is

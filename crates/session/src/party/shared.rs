@@ -61,6 +61,9 @@ pub(crate) trait Holds: Send + Sync {
     /// Returns the nodes that a run of these nodes would compute now, operands first.
     fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId>;
 
+    /// Returns the nodes whose values exist.
+    fn held(&self) -> BTreeSet<NodeId>;
+
     /// Makes the view of a request that begins.
     fn begin(&self, number: u64);
 
@@ -160,6 +163,10 @@ where
     fn needed(&self, graph: &Graph, targets: &[NodeId]) -> Vec<NodeId> {
         let values = self.lock().store.values.clone();
         graph.needed(targets, &|id| values.contains_key(&id))
+    }
+
+    fn held(&self) -> BTreeSet<NodeId> {
+        self.lock().store.held().collect()
     }
 
     fn begin(&self, number: u64) {

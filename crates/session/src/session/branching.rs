@@ -29,7 +29,7 @@ use crate::party::tracks;
 /// Connects the parties of a branch, by its name and number. Setting the flag gives up.
 pub(crate) type Connects = dyn Fn(&str, u32, Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> + Send + Sync;
 
-/// What a session knows of branches.
+/// The branches of a session, or the session of a branch.
 #[derive(Clone, Default)]
 pub(crate) struct Branches {
     /// The way to links for branches, in a session that can have some.
@@ -46,9 +46,14 @@ pub(crate) struct Branches {
 pub(crate) struct Stem {
     pub name: Arc<str>,
     pub number: u32,
-    /// The number of nodes at that moment.
-    pub nodes: usize,
-    /// The nodes whose values it has.
+    pub moment: Moment,
+}
+
+/// What a session had at the moment at which it branched.
+pub struct Moment {
+    /// The number of nodes.
+    pub(super) nodes: usize,
+    /// The nodes that had values.
     holds: BTreeSet<NodeId>,
 }
 
@@ -130,7 +135,7 @@ impl Session {
             me: self.me,
             network: self.network,
             choices: self.choices.clone(),
-            threads: self.threads,
+            threads: self.threads.or(Some(1)), // as at the parties
             program,
             approval: self.approval.branch(&name, agreed.side),
             audit: self.audit.clone(),
@@ -139,22 +144,30 @@ impl Session {
         Ok(Branched { agreed, connects, name, session })
     }
 
-    /// Returns an array of the session from which this one branched as an array of this one.
+    /// Returns what a local session has now, for a branch that begins.
+    pub fn moment(&self) -> Moment {
+        Moment { nodes: self.program.graph.len(), holds: self.queue.held() }
+    }
+
+    /// Returns an array of the session from which this one branched as an array of this one. The branch of a local
+    /// session is that session, since it had what it had at this `moment`.
     ///
     /// # Errors
     /// [`SessionError::NotAdopted`] where the branch has neither its value nor, for an input, what its owner gave.
-    pub fn adopt(&mut self, id: NodeId) -> Result<NodeId, SessionError> {
+    pub fn adopt(&mut self, id: NodeId, moment: Option<&Moment>) -> Result<NodeId, SessionError> {
         self.check_open()?;
-        let has = match &self.branches.of {
-            Some(stem) => id.index() < stem.nodes && stem.holds.contains(&id),
-            None => self.queue.has(&self.program.graph, id),
+        let Some(moment) = self.branches.of.as_ref().map(|stem| &stem.moment).or(moment) else {
+            return Err(SessionError::NoBranches);
         };
-        let is_given = |id| {
-            let graph = &self.program.graph;
-            graph.get(id).is_ok_and(|node| node.is_public() || matches!(node.op, Op::Input { .. }))
-        };
-        let is_before = self.branches.of.as_ref().is_none_or(|stem| id.index() < stem.nodes);
-        if has || (is_before && is_given(id)) { Ok(id) } else { Err(SessionError::NotAdopted) }
+        let graph = &self.program.graph;
+        let is_given = || graph.get(id).is_ok_and(|node| node.is_public() || matches!(node.op, Op::Input { .. }));
+        let has = id.index() < moment.nodes && (moment.holds.contains(&id) || is_given());
+        if has { Ok(id) } else { Err(SessionError::NotAdopted) }
+    }
+
+    /// Returns whether a request is under way.
+    pub fn is_busy(&self) -> bool {
+        Arc::strong_count(&self.in_flight) > 1
     }
 }
 
@@ -215,7 +228,10 @@ impl Branched {
             stats: Stats::default(),
             approval,
             audit,
-            branches: Branches { of: Some(Arc::new(Stem { name, number: side, nodes, holds })), ..Branches::default() },
+            branches: Branches {
+                of: Some(Arc::new(Stem { name, number: side, moment: Moment { nodes, holds } })),
+                ..Branches::default()
+            },
             closed: false,
             process: std::process::id(),
         })

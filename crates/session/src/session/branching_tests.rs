@@ -15,6 +15,7 @@ use super::start::{Held, Place};
 use super::*;
 use crate::connect::LocalLinks;
 use crate::options::Options;
+use crate::work::data::Rows;
 
 /// The families whose sessions have branches, with a number of parties.
 const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Pika, 3)];
@@ -71,7 +72,7 @@ impl Exchange {
     fn link(&self, name: &str, number: u32, (me, parties): (usize, usize)) -> Box<dyn Net> {
         let mut all = self.0.lock().unwrap();
         let mesh = || LocalLinks::new(parties, None).mesh().into_iter().map(Some).collect();
-        all.entry((name.to_owned(), number)).or_insert_with(mesh)[me].take().expect("nobody connects twice")
+        all.entry((name.to_owned(), number)).or_insert_with(mesh)[me].take().expect("a party connects once to a branch")
     }
 }
 
@@ -148,7 +149,7 @@ fn branches_go_on_from_the_values_of_their_session_in_any_order() {
             for i in order {
                 // Each has its own steps behind those that it shares with the others.
                 let (one, by) = (branches.get_mut(i).unwrap_or(session), [i as i64 + 2; 20]);
-                let mut taken = one.adopt(square).unwrap_or(square);
+                let mut taken = one.adopt(square, None).unwrap_or(square);
                 for _ in 0..i {
                     taken = one.build(here(), |mut b| b.binary(BinaryOp::Add, taken, Operand::int(&1))).unwrap();
                 }
@@ -221,6 +222,32 @@ fn an_interrupt_ends_a_branch_and_nothing_else() {
     assert!(parties.into_iter().all(|(found, _)| found == (true, 2)));
 }
 
+/// A place that cannot be read from.
+struct Gone;
+
+impl Rows for Gone {
+    fn read(&self, _: Range<usize>) -> Result<Data, String> {
+        Err("it is gone".into())
+    }
+}
+
+#[test]
+fn a_failure_at_one_party_leaves_a_branch_as_it_leaves_a_session() {
+    let parties = deployed(FAMILIES[0], |session| {
+        let (x, parties) = (given(session, &[4; 3]), session.parties());
+        let mut one = branch(session, "a").unwrap();
+        let read = one.build(here(), |b| b.streamed(true).input(0, parties, &[3], Dtype::INT64, None)).unwrap();
+        one.provide_rows(read, 0, Arc::new(Gone), Interval::point(0));
+        let request = submit(&mut one, read);
+        assert!(values(&mut one, request).is_err());
+        let request = product(&mut one, x, &[2; 3]);
+        let found = values(&mut one, request).unwrap();
+        one.close(false);
+        found
+    });
+    assert!(parties.into_iter().all(|(found, _)| found == [8; 3]));
+}
+
 #[test]
 fn what_a_branch_has_from_its_session_stays_in_it() {
     let parties = deployed(FAMILIES[0], |session| {
@@ -230,7 +257,7 @@ fn what_a_branch_has_from_its_session_stays_in_it() {
         values(session, request).unwrap();
         let mut one = branch(session, "a").unwrap();
         for _ in 0..4 {
-            let square = one.adopt(square).unwrap();
+            let square = one.adopt(square, None).unwrap();
             let request = product(&mut one, square, &[1; 3]);
             assert_eq!(values(&mut one, request).unwrap(), [16; 3]);
             one.release(square); // its last array
@@ -238,7 +265,7 @@ fn what_a_branch_has_from_its_session_stays_in_it() {
         session.release(square);
         let request = submit(session, x);
         values(session, request).unwrap();
-        let square = one.adopt(square).unwrap();
+        let square = one.adopt(square, None).unwrap();
         let request = product(&mut one, square, &[1; 3]);
         let found = values(&mut one, request).unwrap();
         one.close(false);
@@ -323,16 +350,16 @@ fn a_branch_adopts_what_was_computed_when_it_was_made() {
         let mixed = session.build(here(), |mut b| b.part(shuffled, 0)).unwrap();
         let mut one = branch(session, "a").unwrap();
         let late = binary(session, BinaryOp::Add, x, x);
-        let sum = one.adopt(x).unwrap();
+        let sum = one.adopt(x, None).unwrap();
         let request = product(&mut one, sum, &[2; 3]);
         assert_eq!(values(&mut one, request).unwrap(), [2, 4, 6], "an input that no run has used");
-        let refused = [mixed, late].map(|id| matches!(one.adopt(id), Err(SessionError::NotAdopted)));
+        let refused = [mixed, late].map(|id| matches!(one.adopt(id, None), Err(SessionError::NotAdopted)));
         let nested = one.branch("b").map(drop);
         assert!(matches!(nested, Err(SessionError::NoBranches)));
         let request = submit(session, mixed);
         let drawn = values(session, request).unwrap();
         let mut two = branch(session, "a").unwrap();
-        let taken = two.adopt(mixed).unwrap();
+        let taken = two.adopt(mixed, None).unwrap();
         let request = product(&mut two, taken, &[1; 3]);
         assert_eq!(values(&mut two, request).unwrap(), drawn, "what was drawn stays");
         [one, two].iter_mut().for_each(|branch| branch.close(false));

@@ -35,7 +35,7 @@ use quorate_graph::{BuildError, Builder, Graph, Hash, Interval, Network, NodeId,
 use quorate_ring::memory::guarded;
 
 pub use access::Access;
-pub use branching::{Branched, Branching};
+pub use branching::{Branched, Branching, Moment};
 pub use check::check;
 pub use leaving::Leaving;
 pub use plans::Planning;
@@ -158,7 +158,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Busy`].
     fn check_alone(&self) -> Result<(), SessionError> {
-        if self.me.is_some() && Arc::strong_count(&self.in_flight) > 1 { Err(SessionError::Busy) } else { Ok(()) }
+        if self.me.is_some() && self.is_busy() { Err(SessionError::Busy) } else { Ok(()) }
     }
 
     /// Returns the bell that the parties ring when they have ended a request.
@@ -320,7 +320,7 @@ impl Session {
 
     /// Releases an array of the user's; its value is dropped once all parties have released it.
     pub fn release(&mut self, id: NodeId) {
-        if self.branches.of.as_ref().is_some_and(|stem| id.index() < stem.nodes) {
+        if self.branches.of.as_ref().is_some_and(|stem| id.index() < stem.moment.nodes) {
             return; // it may be adopted again
         }
         self.dropped.push(id);

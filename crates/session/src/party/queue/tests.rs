@@ -150,6 +150,10 @@ impl Holds for Values {
         graph.needed(targets, &|id| has.contains(&id))
     }
 
+    fn held(&self) -> BTreeSet<NodeId> {
+        self.has.lock().unwrap().iter().copied().collect()
+    }
+
     fn begin(&self, number: u64) {
         self.note(format!("begin {number}"));
     }
