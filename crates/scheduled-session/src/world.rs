@@ -136,7 +136,7 @@ impl Member {
                 None => {}
             }
         });
-        let outcome = Outcome { revealed: vec![], stats: RunStats, needs: None };
+        let outcome = Outcome { revealed: vec![], stats: RunStats, needs: None, branch: None };
         let result = if ending == Ending::Well { Ok(outcome) } else { Err(SessionError) };
         let answer = (ending != Ending::TooLarge).then(|| (job.reply, Reply { party: self.me, result }));
         part.end(ending, answer);
@@ -222,6 +222,7 @@ impl World {
             units: false,
             inputs: BTreeMap::new(),
             dropped: vec![],
+            branch: None,
             progress: Default::default(),
             reply: reply.clone(),
         };

@@ -70,7 +70,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Returns the outcome of a run that computed nothing, but made a branch.
     pub fn of_branch(branch: Agreed) -> Outcome {
-        Outcome { revealed: vec![], stats: RunStats::default(), needs: None, branch: Some(branch) }
+        Outcome { revealed: vec![], stats: Default::default(), needs: None, branch: Some(branch) }
     }
 }
 
