@@ -66,7 +66,10 @@ impl Net for Recorded {
 
 /// The links of sessions that parties of one name and number share; each takes its end.
 #[derive(Default)]
-struct Exchange(Mutex<BTreeMap<(String, u32), Vec<Option<Box<dyn Net>>>>>);
+struct Exchange(Mutex<BTreeMap<(String, u32), Ends>>);
+
+/// The ends of a mesh that nobody has taken.
+type Ends = Vec<Option<Box<dyn Net>>>;
 
 impl Exchange {
     fn link(&self, name: &str, number: u32, (me, parties): (usize, usize)) -> Box<dyn Net> {
