@@ -4,10 +4,10 @@
 //! example, a slice is the same there, but reduction to a smaller ring is not.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell};
 use std::ops::Range;
 
-use quorate_ring::{Bits, Conv, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Runs, Vector};
 
 /// A function that returns positions.
 type Maker<'a> = &'a dyn Fn() -> Cow<'a, [u32]>;
@@ -18,6 +18,8 @@ pub enum Positions<'a> {
     Given(&'a [u32]),
     /// The number of positions, and the function that returns them.
     Later(usize, LazyCell<Cow<'a, [u32]>, Maker<'a>>),
+    /// Positions in long runs, and the list of them where it is needed.
+    InRuns(&'a Runs, OnceCell<Vec<u32>>),
 }
 
 impl<'a> Positions<'a> {
@@ -26,11 +28,17 @@ impl<'a> Positions<'a> {
         Positions::Later(len, LazyCell::new(make))
     }
 
+    /// Returns positions in runs.
+    pub fn in_runs(runs: &'a Runs) -> Self {
+        Positions::InRuns(runs, OnceCell::new())
+    }
+
     /// Returns the number of positions.
     pub fn len(&self) -> usize {
         match self {
             Positions::Given(list) => list.len(),
             Positions::Later(len, _) => *len,
+            Positions::InRuns(runs, _) => runs.len(),
         }
     }
 
@@ -44,6 +52,7 @@ impl<'a> Positions<'a> {
         match self {
             Positions::Given(list) => list,
             Positions::Later(_, list) => list,
+            Positions::InRuns(runs, list) => list.get_or_init(|| runs.list()),
         }
     }
 }
@@ -115,6 +124,7 @@ impl Linear<'_> {
         match self {
             Linear::Slice(range) => x.slice(range.clone()),
             Linear::Gather(positions) if x.is_shape() => x.gathered_shape(positions.len()),
+            Linear::Gather(Positions::InRuns(runs, _)) => x.gather_runs(runs),
             Linear::Gather(positions) => x.gather(positions.list()),
             Linear::Repeat(count) => Vector::concat(&vec![x; *count]),
             Linear::Neg => changed(&Vector::neg_assign),
@@ -204,6 +214,7 @@ impl LinearBits<'_> {
             LinearBits::GatherRows(rows) => x.gather_rows(rows),
             LinearBits::Lanes(range) => x.slice_lanes(range.clone()),
             LinearBits::GatherLanes(positions) if x.is_shape() => x.gathered_shape(positions.len()),
+            LinearBits::GatherLanes(Positions::InRuns(runs, _)) => x.gather_runs(runs),
             LinearBits::GatherLanes(positions) => x.gather_lanes(positions.list()),
             LinearBits::Mask(mask) => {
                 let mut x = x.clone();
@@ -379,10 +390,13 @@ mod tests {
         let sides = Conv { batch: 2, channels: 2, before: [0, 1], ..Conv::plain([1, 3], [1, 2]) };
         let (filters, twelve) = (counted(20, 4, 8), Conv { filters: 3, ..sides });
         let images = counted(20, 12, 4);
+        let runs = Runs { starts: vec![7, 0], width: 4, repeats: false };
+        assert_eq!(Positions::in_runs(&runs).list(), [7, 8, 9, 10, 0, 1, 2, 3]);
         let maps = [
             Linear::Slice(3..9),
             Linear::Gather(Positions::Given(&list)),
             Linear::Gather(Positions::later(2, &later)),
+            Linear::Gather(Positions::in_runs(&runs)),
             Linear::Repeat(3),
             Linear::Neg,
             Linear::Scale(-5),
@@ -424,11 +438,13 @@ mod tests {
     fn maps_of_bits_are_linear_and_those_of_shapes_are_shapes() {
         let (rows, list, lists) = ([2, 2, 0], [6, 0, 1], [vec![0, 2], vec![], vec![1]]);
         let mask = bits(3, 8, 77);
+        let runs = Runs { starts: vec![5, 0], width: 3, repeats: true };
         let maps = [
             LinearBits::Rows(1..3),
             LinearBits::GatherRows(&rows),
             LinearBits::Lanes(2..7),
             LinearBits::GatherLanes(Positions::Given(&list)),
+            LinearBits::GatherLanes(Positions::in_runs(&runs)),
             LinearBits::Mask(&mask),
             LinearBits::ZerosBelow(2),
             LinearBits::SumRows(&lists),

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use quorate_ring::Runs;
+
 /// A layer of Batcher's merge exchange (Knuth, volume 3, algorithm 5.2.2M): row i of `count` meets row i + distance
 /// where i & p == r. No row is in two pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +161,15 @@ impl Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
     }
 
+    /// Returns the positions as runs, if they are steps of long ones.
+    pub fn runs(&self) -> Option<Runs> {
+        /// A shorter run takes as long as its list.
+        const LONG: u32 = 64;
+        let Index::Steps { start, steps } = self else { return None };
+        let (&(width, step), outer) = steps.split_last().filter(|&(&(width, step), _)| width >= LONG && step < 2)?;
+        (step >= 0).then(|| Runs { starts: stepped(*start, outer), width, repeats: step == 0 })
+    }
+
     /// Returns the number of positions.
     pub fn len(&self) -> usize {
         match self {
@@ -250,8 +261,11 @@ fn are_stepped(list: &[u32], start: u32, steps: &[(u32, i64)]) -> bool {
 fn stepped(start: u32, steps: &[(u32, i64)]) -> Vec<u32> {
     let mut all = vec![start];
     for &(count, step) in steps {
-        let nested = |&base: &u32| (0..i64::from(count)).map(move |i| (i64::from(base) + i * step) as u32);
-        all = all.iter().flat_map(nested).collect();
+        let mut next = Vec::with_capacity(all.len() * count as usize);
+        // Steps back wrap around, too.
+        let step = step as u32;
+        all.iter().for_each(|base: &u32| next.extend((0..count).map(|i| base.wrapping_add(i.wrapping_mul(step)))));
+        all = next;
     }
     all
 }
@@ -276,6 +290,19 @@ mod tests {
             assert!(matches!(index, Index::Steps { .. }), "{list:?}");
             assert_eq!(*index.expand(), *list);
             check_parts(&index);
+        }
+    }
+
+    #[test]
+    fn long_runs_are_known() {
+        let of = |levels: &[(u32, i64)]| Index::strided(1000, levels).runs();
+        for levels in
+            [vec![(100, 1)], vec![(3, 200), (64, 1)], vec![(3, 1), (64, 0)], vec![(2, -500), (5, 70), (65, 1)]]
+        {
+            assert_eq!(of(&levels).unwrap().list(), stepped(1000, &levels), "{levels:?}");
+        }
+        for levels in [vec![], vec![(0, 1)], vec![(3, 200), (63, 1)], vec![(100, 2)], vec![(100, -1)]] {
+            assert_eq!(of(&levels), None, "{levels:?}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Fault, Shape};
-use crate::index::walk;
+use crate::index::{Index, walk};
 use crate::units::Units;
 
 /// An array seen as `outer` blocks of `len` rows of `inner` elements: element `(o, j, i)` lies at
@@ -72,6 +72,13 @@ pub fn broadcasts_to(from: &[usize], to: &[usize]) -> Result<(), Fault> {
 /// `to`.
 pub fn broadcast_index(from: &[usize], to: &[usize]) -> Vec<u32> {
     strided_index(to, &broadcast_strides(from, to))
+}
+
+/// Returns what [`broadcast_index`] returns, in little memory.
+pub fn broadcast_steps(from: &[usize], to: &[usize]) -> Index {
+    let strides = broadcast_strides(from, to);
+    let levels: Vec<(u32, i64)> = to.iter().zip(strides).map(|(&size, stride)| (size as u32, stride as i64)).collect();
+    Index::strided(0, &levels)
 }
 
 /// Returns the elements `range` of [`broadcast_index`].
@@ -159,7 +166,7 @@ fn strided_index(sizes: &[usize], strides: &[usize]) -> Vec<u32> {
     for (&size, &stride) in sizes.iter().zip(strides) {
         let mut next = Vec::with_capacity(index.len() * size);
         for &base in &index {
-            next.extend((0..size).map(|i| base + (i * stride) as u32));
+            next.extend((0..size as u32).map(|i| base + i * stride as u32));
         }
         index = next;
     }

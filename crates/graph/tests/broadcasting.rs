@@ -79,6 +79,8 @@ proptest! {
         let from: Vec<usize> = to[skip..].iter().enumerate().map(size).collect();
         let index = shape::broadcast_index(&from, &to);
         prop_assert_eq!(index.len(), to.iter().product::<usize>());
+        let steps = shape::broadcast_steps(&from, &to);
+        prop_assert_eq!(&*steps.expand(), &index[..]);
         for (flat, &found) in index.iter().enumerate() {
             let at = coordinates(&to, flat);
             let inside: Vec<usize> = at[skip..].iter().zip(&from).map(|(&i, &size)| i.min(size - 1)).collect();

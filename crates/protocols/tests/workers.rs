@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use std::thread;
 
 use quorate_crypto::Seed;
+use quorate_engine::Believed;
 use quorate_engine::testing::{self, Received};
 use quorate_engine::{Costs, Ctx, Demand, Form, Party, Phase, Result, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::order::Keys;
 use quorate_gadgets::{Choices, Family, Sign, Width};
 use quorate_net::memory;
 use quorate_protocols::{Protocol, Visit};
@@ -21,14 +23,31 @@ type Message = (usize, usize, u64);
 /// The results of a run, its costs, and all messages of all runs in an order that does not depend on threads.
 type Seen = (Vec<Vec<u64>>, Costs, Vec<Message>);
 
-/// Runs operations on two inputs of `len` elements. Returns what they reveal.
-async fn program<S: Family>(s: &S, ctx: &Ctx, len: usize) -> Result<Vec<Vec<u64>>> {
+/// What the parties compute on inputs of some length.
+#[derive(Clone, Copy)]
+enum What {
+    Operations(usize),
+    Order(usize),
+}
+
+/// Runs a program on two inputs. Returns what it reveals.
+async fn program<S: Family>(s: &S, ctx: &Ctx, what: What) -> Result<Vec<Vec<u64>>> {
+    let (What::Operations(len) | What::Order(len)) = what;
     let own = |owner: usize| {
         let words: Vec<u64> = (0..len as u64).map(|i| (i * (7 + owner as u64)) & 255).collect();
         (ctx.me() == owner && !ctx.is_dry()).then(|| Vector::from_u64s(RING, &words))
     };
     let x = s.input(ctx, 0, (RING, len), own(0).as_ref()).await?;
     let y = s.input(ctx, 1, (RING, len), own(1).as_ref()).await?;
+    if let What::Order(len) = what {
+        let keys = Keys { low: -128, bits: 8, descending: false };
+        let ordered = s.order(ctx, &x, keys, &[&x, &y]).await?;
+        let checked = s.check(ctx).await?;
+        let shown = s.reveal(ctx, &checked, &s.concat(&ordered.iter().collect::<Vec<_>>()), None).await?;
+        let shown = shown.map(|shown| shown.believe(&checked)).transpose()?.map(Believed::into_inner);
+        let values = shown.filter(|_| !ctx.is_dry()).map(|shown| shown.to_u64s());
+        return Ok(values.iter().flat_map(|values| values.chunks(len)).map(<[u64]>::to_vec).collect());
+    }
     let less = s.lt(ctx, &x, &y, Width::Full).await?;
     let lowest = s.lsb(ctx, &x).await?;
     let both = s.and(ctx, &less, &lowest).await?;
@@ -76,11 +95,11 @@ async fn program<S: Family>(s: &S, ctx: &Ctx, len: usize) -> Result<Vec<Vec<u64>
 }
 
 /// Returns the correlations that the program takes at a party.
-fn demanded<S: Family>(party: &Party, len: usize) -> Demand<S::Kind> {
+fn demanded<S: Family>(party: &Party, what: What) -> Demand<S::Kind> {
     let (me, parties) = (party.me(), party.parties());
     let dry = S::dry(parties, me, &Choices::default()).unwrap();
     dry.record_demand();
-    dry::run(me, parties, Phase::Online, async |ctx| program(&dry, ctx, len).await).unwrap();
+    dry::run(me, parties, Phase::Online, async |ctx| program(&dry, ctx, what).await).unwrap();
     dry.take_demand()
 }
 
@@ -93,12 +112,12 @@ fn set_up<S: Family>(party: &mut Party) -> S {
 }
 
 /// Runs the program at a party.
-fn ran<S: Family>(party: &mut Party, s: &S, len: usize) -> Seen {
-    let demand = demanded::<S>(party, len);
+fn ran<S: Family>(party: &mut Party, s: &S, what: What) -> Seen {
+    let demand = demanded::<S>(party, what);
     let mut run = party.begin_alone().unwrap();
     let nothing = async |_: &Ctx| Ok(());
     run.phase(Phase::Offline, async |ctx| s.prepare(ctx, demand, nothing).await).unwrap();
-    let shown = run.phase(Phase::Online, async |ctx| program(s, ctx, len).await).unwrap();
+    let shown = run.phase(Phase::Online, async |ctx| program(s, ctx, what).await).unwrap();
     run.confirm().unwrap();
     let costs = run.finish();
     let heard = |Received { from, bytes, .. }: Received| (from, bytes.len(), hashed(&bytes));
@@ -108,7 +127,7 @@ fn ran<S: Family>(party: &mut Party, s: &S, len: usize) -> Seen {
 }
 
 /// Runs the program at every party, with these numbers of workers.
-fn seen<S: Family>(workers: &[usize], jitter: u64, len: usize) -> Vec<Seen> {
+fn seen<S: Family>(workers: &[usize], jitter: u64, what: What) -> Vec<Seen> {
     testing::parties(workers.len(), |mut party| {
         let me = party.me();
         party.set_workers(workers[me]).unwrap();
@@ -116,7 +135,7 @@ fn seen<S: Family>(workers: &[usize], jitter: u64, len: usize) -> Vec<Seen> {
         party.insecure_coins(me as u64);
         party.insecure_record();
         let s = set_up::<S>(&mut party);
-        ran(&mut party, &s, len)
+        ran(&mut party, &s, what)
     })
 }
 
@@ -140,7 +159,8 @@ fn common(one: &[Message], other: &[Message]) -> Vec<Message> {
     common
 }
 
-struct Compare(usize);
+/// Compares runs of some parties, of operations or of an order.
+struct Compare(usize, fn(usize) -> What);
 
 impl Visit for Compare {
     type Out = ();
@@ -148,8 +168,12 @@ impl Visit for Compare {
     fn family<S: Family>(self) {
         // Gadgets have two chunks, or three.
         let len = 16384 / S::FINER + 300;
-        let [alone, again] = [1, 2].map(|jitter| seen::<S>(&vec![1; self.0], jitter, len));
-        assert!(alone[0].0.len() > 4 && alone[0].0[0].len() == len);
+        let what = self.1(len);
+        let [alone, again] = [1, 2].map(|jitter| seen::<S>(&vec![1; self.0], jitter, what));
+        assert!(alone[0].0.len() > 1 && alone[0].0[0].len() == len);
+        if let What::Order(_) = what {
+            assert!(alone[0].0[0].is_sorted_by_key(|&key| key as u8 as i8), "keys in order");
+        }
         let repeated: Vec<_> = alone.iter().zip(&again).map(|(one, other)| common(&one.2, &other.2)).collect();
         for (me, (one, repeated)) in alone.iter().zip(&repeated).enumerate() {
             let [all, same] = [&one.2, repeated].map(|messages| messages.iter().map(|(_, len, _)| len).sum());
@@ -157,7 +181,7 @@ impl Visit for Compare {
             assert!(fresh == 0 || S::CHECKED && 20 * fresh < all, "{fresh} of {all} bytes to party {me} are random");
         }
         for (jitter, workers) in [(3, [2, 2, 2]), (4, [3, 7, 1])] {
-            let several = seen::<S>(&workers[..self.0], jitter, len);
+            let several = seen::<S>(&workers[..self.0], jitter, what);
             for (me, (one, other)) in alone.iter().zip(&several).enumerate() {
                 assert!(one.0 == other.0, "party {me} with {workers:?} workers gets other results");
                 assert_eq!(one.1, other.1, "party {me} with {workers:?} workers");
@@ -172,27 +196,32 @@ impl Visit for Compare {
 
 #[test]
 fn rss_runs_alike_with_any_number_of_workers() {
-    Protocol::Rss.visit(Compare(3));
+    Protocol::Rss.visit(Compare(3, What::Operations));
+}
+
+#[test]
+fn orders_of_rss_run_alike_with_any_number_of_workers() {
+    Protocol::Rss.visit(Compare(3, What::Order));
 }
 
 #[test]
 fn aby_runs_alike_with_any_number_of_workers() {
-    Protocol::Aby.visit(Compare(2));
+    Protocol::Aby.visit(Compare(2, What::Operations));
 }
 
 #[test]
 fn spdz2k_runs_alike_with_any_number_of_workers() {
-    Protocol::Spdz2k.visit(Compare(2));
+    Protocol::Spdz2k.visit(Compare(2, What::Operations));
 }
 
 #[test]
 fn pika_runs_alike_with_any_number_of_workers() {
-    Protocol::Pika.visit(Compare(3));
+    Protocol::Pika.visit(Compare(3, What::Operations));
 }
 
 #[test]
 fn malicious_pika_runs_alike_with_any_number_of_workers() {
-    Protocol::PikaMalicious.visit(Compare(3));
+    Protocol::PikaMalicious.visit(Compare(3, What::Operations));
 }
 
 /// Messages shorter than this may be equal by chance.
@@ -214,7 +243,7 @@ impl Visit for SideBySide {
             party.insecure_coins(me as u64);
             let s = set_up::<S>(&mut party);
             party.insecure_record();
-            let again = |party: &mut Party, s: &S| [0; 2].map(|_| ran(party, s, 40));
+            let again = |party: &mut Party, s: &S| [0; 2].map(|_| ran(party, s, What::Operations(40)));
             thread::scope(|scope| {
                 let beside = |(&side, mesh): (&usize, &Mutex<Vec<Option<_>>>)| {
                     let net: memory::MemoryNet = mesh.lock().unwrap()[me].take().unwrap();

@@ -48,7 +48,16 @@ impl Gadgets for Rss {
                 }
             }
         }
-        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed { compare::lt(s, ctx, x, y, width) }
+        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed {
+            async move {
+                match width {
+                    Width::Difference(bits) if s.uses_summands() && (2..=x.shape.0.bits()).contains(&bits) => {
+                        s.less_of_summands(ctx, x, y, Ring::of(bits)).await
+                    }
+                    _ => compare::lt(s, ctx, x, y, width).await,
+                }
+            }
+        }
         fn eqz(s, ctx, at x: Values) -> Packed {
             async {
                 match s.uses_summands() && x.shape.0.bits() > 1 {

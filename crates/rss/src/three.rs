@@ -22,7 +22,9 @@
 //! its block would always be rounded down. So the parties that know B know the coin of a rounding, as they did without
 //! this step.
 
-use quorate_engine::{Ctx, Result, Sharing};
+use std::ops::Range;
+
+use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_gadgets::prefix::{self, Pairs};
 use quorate_gadgets::{Gadgets, equality, stream, truncate};
 use quorate_ring::{Bits, Ring, Vector};
@@ -73,14 +75,29 @@ impl Rss {
         if k == 1 {
             return Ok(self.low_bit(x));
         }
-        stream::to_bits(self, ctx, x, async move |s: &Rss, ctx: &Ctx, x: A| {
-            let (low, len) = (k as usize - 1, x.shape.1);
-            let Pairs { generate, propagate } = s.summand_pairs(ctx, &s.bits_of_halves(&x), low, len).await?;
-            let top = propagate.map(|share| share.row(low));
-            let propagate = propagate.map(|share| low_rows(share, low));
-            Ok(s.xor(&top, &prefix::group(s, ctx, Pairs { generate, propagate }).await?))
-        })
-        .await
+        stream::to_bits(self, ctx, x, async |s: &Rss, ctx: &Ctx, x: A| s.msb_of_chunk(ctx, x).await).await
+    }
+
+    /// Returns whether x < y, for numbers whose difference is one of the small ring.
+    pub(crate) async fn less_of_summands(&self, ctx: &Ctx, x: &A, y: &A, difference: Ring) -> Result<B> {
+        let operands = |range: Range<usize>| [x, y].map(|x| x.slice(range.clone()));
+        let work = async move |s: &Rss, ctx: &Ctx, [mut x, y]: [A; 2]| {
+            x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| x.sub_assign(y));
+            drop(y);
+            s.msb_of_chunk(ctx, s.linear(&x, &Linear::Reduce(difference))).await
+        };
+        stream::to_lanes(self, ctx, stream::chunks(x.shape.1, difference.bits()), operands, work).await
+    }
+
+    /// Returns the top bit of A + B, which have two bits or more.
+    async fn msb_of_chunk(&self, ctx: &Ctx, x: A) -> Result<B> {
+        let ((ring, len), halves) = (x.shape, self.bits_of_halves(&x));
+        drop(x);
+        let low = ring.bits() as usize - 1;
+        let Pairs { generate, propagate } = self.summand_pairs(ctx, &halves, low, len).await?;
+        let top = propagate.map(|share| share.row(low));
+        let propagate = propagate.map(|share| low_rows(share, low));
+        Ok(self.xor(&top, &prefix::group(self, ctx, Pairs { generate, propagate }).await?))
     }
 
     /// Returns all bits of A + B.

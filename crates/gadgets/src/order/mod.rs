@@ -23,11 +23,18 @@
 
 mod schedule;
 
-use quorate_engine::{Ctx, Error, Linear, Positions, Result};
-use quorate_ring::{Ring, Vector};
+use std::ops::Range;
+use std::sync::Arc;
 
-use crate::{Gadgets, Sign};
-use schedule::{Failure, Known, Level, levels};
+use quorate_engine::{Ctx, Error, Linear, Positions, Result};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::{Gadgets, Sign, stream};
+use schedule::{Failure, Known, Level, Pairs, levels};
+
+/// Factor by which more chunks of a level are under way than in other streams: workers then find chunks to begin while
+/// the session's thread computes, which starts them.
+const WINDOWS: usize = 4;
 
 /// The range and direction of sort keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +67,7 @@ pub async fn order<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys, columns
         return Ok(columns.iter().map(|&column| column.clone()).collect());
     }
     let mut shuffled = shuffled(s, ctx, key, keys, columns).await?;
-    let shuffled_keys = shuffled.remove(0);
+    let shuffled_keys = Arc::new(shuffled.remove(0));
     let mut known = (!ctx.is_dry()).then(|| Known::of(rows));
     for level in levels(rows) {
         known = compare(s, ctx, &shuffled_keys, known, level).await?;
@@ -112,24 +119,45 @@ async fn with_places<S: Gadgets>(s: &S, ctx: &Ctx, key: &S::A, keys: Keys) -> Re
 async fn compare<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
-    keys: &S::A,
+    keys: &Arc<S::A>,
     known: Option<Known>,
     level: Level,
 ) -> Result<Option<Known>> {
-    let difference = match &known {
-        Some(known) => {
-            let pairs = known.pairs(level).map_err(failed)?;
-            let [left, right] = [&pairs.left, &pairs.right].map(|rows| Linear::Gather(Positions::Given(rows)));
-            s.sub(&s.linear(keys, &left), &s.linear(keys, &right))
-        }
-        None => s.linear(keys, &Linear::Gather(Positions::later(level.capacity, &|| vec![].into()))),
+    let pairs = known.as_ref().map(|known| known.pairs(level)).transpose().map_err(failed)?.map(Arc::new);
+    let mut chunks = stream::chunks(level.capacity, s.shape(keys).0.bits()).finer(S::FINER);
+    chunks.window *= WINDOWS;
+    let mut results = Bits::zeros(1, level.capacity);
+    let party = s.clone();
+    let work = async move |ctx: Ctx, operands: Operands<S>| {
+        let below = party.msb(&ctx, &operands.differences(&party)).await?;
+        party.open_bits(&ctx, &below).await
     };
-    let below = s.msb(ctx, &difference).await?;
-    drop(difference);
-    let results = s.open_bits(ctx, &below).await?;
+    let operands = |range| Operands { keys: keys.clone(), pairs: pairs.clone(), range };
+    ctx.spread(chunks, operands, work, |range, part| results.write_lanes_at(range.start, &part)).await?;
     let Some(mut known) = known.filter(|_| !results.is_shape()) else { return Ok(None) };
     known.take(level, &results).map_err(failed)?;
     Ok(Some(known))
+}
+
+/// What a chunk of a level compares: keys of these pairs.
+struct Operands<S: Gadgets> {
+    keys: Arc<S::A>,
+    pairs: Option<Arc<Pairs>>,
+    range: Range<usize>,
+}
+
+impl<S: Gadgets> Operands<S> {
+    /// Returns the keys on the left less those on the right.
+    fn differences(&self, s: &S) -> S::A {
+        match &self.pairs {
+            Some(pairs) => {
+                let [left, right] =
+                    [&pairs.left, &pairs.right].map(|rows| Linear::Gather(Positions::Given(&rows[self.range.clone()])));
+                s.sub(&s.linear(&self.keys, &left), &s.linear(&self.keys, &right))
+            }
+            None => s.linear(&self.keys, &Linear::Gather(Positions::later(self.range.len(), &|| vec![].into()))),
+        }
+    }
 }
 
 /// Returns the rows of a shuffled column in order, locally.

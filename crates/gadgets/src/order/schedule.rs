@@ -19,6 +19,9 @@ const FEW_ROWS: usize = 56;
 /// A segment is not split further if segments of its level have fewer than this many rows on average, or so.
 const SHORT: usize = 6;
 
+/// The number of rows that split a long segment.
+const MOST_PIVOTS: usize = 3;
+
 /// The reason why an order cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
@@ -93,15 +96,29 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    fn push(&mut self, left: u32, right: u32) {
-        self.left.push(left);
-        self.right.push(right);
-    }
-
     fn all_of(&mut self, rows: &[u32]) {
         for (i, &left) in rows.iter().enumerate() {
-            rows[i + 1..].iter().for_each(|&right| self.push(left, right));
+            self.one_with(left, &rows[i + 1..]);
         }
+    }
+
+    /// Adds each of these rows on the left with all pivots on the right.
+    fn each_with_all(&mut self, rows: &[u32], pivots: &[u32]) {
+        if let &[pivot] = pivots {
+            self.left.extend_from_slice(rows);
+            self.right.resize(self.right.len() + rows.len(), pivot);
+            return;
+        }
+        for &row in rows {
+            self.left.resize(self.left.len() + pivots.len(), row);
+            self.right.extend_from_slice(pivots);
+        }
+    }
+
+    /// Adds a row on the left with each of these on the right.
+    fn one_with(&mut self, left: u32, others: &[u32]) {
+        self.left.resize(self.left.len() + others.len(), left);
+        self.right.extend_from_slice(others);
     }
 }
 
@@ -143,18 +160,14 @@ impl Known {
         match level.step {
             Step::Sample => pairs.all_of(&self.sample),
             Step::Search => {
-                let first = self.sample.len();
-                for (i, &below) in self.below.iter().enumerate() {
-                    pairs.push(self.sample[self.middle(below)], (first + i) as u32);
-                }
+                pairs.left.extend(self.below.iter().map(|&below| self.sample[self.middle(below)]));
+                pairs.right.extend_from_slice(&self.rows[self.sample.len()..]);
             }
             Step::Split { t } => {
                 for segment in &self.segments {
                     let (pivots, others) = self.rows[segment.clone()].split_at(pivots(segment.len(), t));
                     pairs.all_of(pivots);
-                    for &row in others {
-                        pivots.iter().for_each(|&pivot| pairs.push(row, pivot));
-                    }
+                    pairs.each_with_all(others, pivots);
                 }
             }
             Step::Rest => {
@@ -178,17 +191,18 @@ impl Known {
     pub fn take(&mut self, level: Level, results: &Bits) -> Result<(), Failure> {
         let mut results = Results { words: results.words_of(0), next: 0 };
         match level.step {
-            Step::Sample => self.sample = results.in_order(&self.sample)?,
-            Step::Search => self.search(&mut results),
-            Step::Split { t } => self.split(t, &mut results)?,
+            Step::Sample => InOrder::default().put(&mut self.sample, &mut results),
+            Step::Search => {
+                self.search(&mut results);
+                Ok(())
+            }
+            Step::Split { t } => self.split(t, &mut results),
             Step::Rest => {
-                for segment in std::mem::take(&mut self.segments) {
-                    let sorted = results.in_order(&self.rows[segment.clone()])?;
-                    self.rows[segment].copy_from_slice(&sorted);
-                }
+                let mut in_order = InOrder::default();
+                let segments = std::mem::take(&mut self.segments);
+                segments.into_iter().try_for_each(|segment| in_order.put(&mut self.rows[segment], &mut results))
             }
         }
-        Ok(())
     }
 
     /// Returns the place in the sample with which a row is compared next. `below` has a power of two as a factor, which
@@ -198,11 +212,9 @@ impl Known {
     }
 
     fn search(&mut self, results: &mut Results<'_>) {
-        let half = 1 << self.depth >> 1;
-        for below in &mut self.below {
-            if results.next() {
-                *below += half;
-            }
+        let half = self.depth - 1;
+        for (below, word) in self.below.chunks_mut(64).zip(results.words) {
+            below.iter_mut().enumerate().for_each(|(i, below)| *below += ((word >> i & 1) as u32) << half);
         }
         self.depth -= 1;
         if self.depth == 0 {
@@ -234,30 +246,13 @@ impl Known {
 
     fn split(&mut self, t: usize, results: &mut Results<'_>) -> Result<(), Failure> {
         let mut segments = Vec::with_capacity(2 * self.segments.len());
+        let (mut parts, mut in_order) = (Parts::default(), InOrder::default());
         for segment in std::mem::take(&mut self.segments) {
-            let (pivots, others) = self.rows[segment.clone()].split_at(pivots(segment.len(), t));
-            let pivots_in_order = results.in_order(pivots)?;
-            let places: Vec<usize> =
-                pivots.iter().filter_map(|p| pivots_in_order.iter().position(|q| q == p)).collect();
-            let mut parts = vec![vec![]; pivots.len() + 1];
-            for &row in others {
-                // Where row < pivot holds for one pivot, it holds for all that are larger.
-                let is_below = places.iter().fold(0usize, |bits, place| bits | usize::from(results.next()) << place);
-                let above = (is_below | 1 << pivots.len()).trailing_zeros() as usize;
-                if is_below >> above != (1 << (pivots.len() - above)) - 1 {
-                    return Err(Failure::Contradiction);
-                }
-                parts[above].push(row);
-            }
-            let mut at = segment.start;
-            for (i, part) in parts.iter().enumerate() {
-                self.rows[at..at + part.len()].copy_from_slice(part);
-                segments.extend((part.len() > 1).then_some(at..at + part.len()));
-                at += part.len();
-                if let Some(&pivot) = pivots_in_order.get(i) {
-                    self.rows[at] = pivot;
-                    at += 1;
-                }
+            let rows = &mut self.rows[segment.clone()];
+            let mut end = segment.start;
+            for len in parts.split(rows, pivots(segment.len(), t), &mut in_order, results)? {
+                segments.extend((len > 1).then_some(end..end + len));
+                end += len + 1;
             }
         }
         self.segments = segments;
@@ -267,7 +262,7 @@ impl Known {
 
 /// Returns the number of pivots of a segment of two rows or more.
 fn pivots(len: usize, t: usize) -> usize {
-    if len > 2 * t { 3.min(len) } else { 1 }
+    if len > 2 * t { MOST_PIVOTS.min(len) } else { 1 }
 }
 
 /// The results of a level, in the order of its pairs.
@@ -277,29 +272,105 @@ struct Results<'b> {
 }
 
 impl Results<'_> {
-    fn next(&mut self) -> bool {
-        let bit = self.words[self.next / 64] >> (self.next % 64) & 1 == 1;
+    /// Returns the next result as a number, which costs no branch: results are random.
+    fn next(&mut self) -> usize {
+        let bit = self.words[self.next / 64] >> (self.next % 64) & 1;
         self.next += 1;
-        bit
+        bit as usize
     }
+}
 
-    /// Returns rows of which all pairs were compared, in order.
-    fn in_order(&mut self, rows: &[u32]) -> Result<Vec<u32>, Failure> {
-        let mut below = vec![0; rows.len()];
+/// Puts rows in order of which all pairs were compared.
+#[derive(Default)]
+struct InOrder {
+    /// For each row, the number of rows below it; once all are in order, its place.
+    places: Vec<usize>,
+    before: Vec<u32>,
+}
+
+impl InOrder {
+    fn put(&mut self, rows: &mut [u32], results: &mut Results<'_>) -> Result<(), Failure> {
+        /// No row has this number.
+        const NONE: u32 = u32::MAX;
+        let places = &mut self.places;
+        places.clear();
+        places.resize(rows.len(), 0);
         for i in 0..rows.len() {
-            for j in i + 1..rows.len() {
-                let larger = if self.next() { j } else { i };
-                below[larger] += 1;
+            let (mine, later) = places[i..].split_at_mut(1);
+            let mut above = 0;
+            for place in later {
+                let is_above = results.next();
+                *place += is_above;
+                above += is_above;
+            }
+            mine[0] += rows.len() - 1 - i - above;
+        }
+        self.before.clear();
+        self.before.extend_from_slice(rows);
+        rows.fill(NONE);
+        places.iter().zip(&self.before).for_each(|(&place, &row)| rows[place] = row);
+        // Two rows above equally many others: some three rows are each below the next.
+        if rows.contains(&NONE) { Err(Failure::Contradiction) } else { Ok(()) }
+    }
+}
+
+/// Splits segments by their first rows.
+#[derive(Default)]
+struct Parts {
+    /// For each row but the pivots, the number of pivots below it.
+    parts: Vec<u8>,
+    before: Vec<u32>,
+}
+
+impl Parts {
+    /// The largest number of parts.
+    const MOST: usize = MOST_PIVOTS + 1;
+
+    /// Puts the rows of a segment into the order of its pivots, its first rows. Returns the lengths of the parts
+    /// between them.
+    fn split(
+        &mut self,
+        rows: &mut [u32],
+        pivots: usize,
+        in_order: &mut InOrder,
+        results: &mut Results<'_>,
+    ) -> Result<impl Iterator<Item = usize>, Failure> {
+        let Parts { parts, before } = self;
+        let (pivot_rows, others) = rows.split_at_mut(pivots);
+        in_order.put(pivot_rows, results)?;
+        let places = &in_order.places;
+        let mut lens = [0; Self::MOST];
+        let mut contradicts = false;
+        parts.clear();
+        parts.extend(others.iter().map(|_| {
+            // Where row < pivot holds for one pivot, it holds for all that are larger.
+            let is_below = places.iter().fold(0, |bits, place| bits | results.next() << place);
+            let part = (is_below | 1 << pivots).trailing_zeros() as usize;
+            contradicts |= is_below != (1 << pivots) - (1 << part);
+            lens[part] += 1;
+            part as u8
+        }));
+        if contradicts {
+            return Err(Failure::Contradiction);
+        }
+        before.clear();
+        before.extend_from_slice(rows);
+        let (pivot_rows, others) = before.split_at(pivots);
+        let (mut next, mut end) = ([0; Self::MOST], 0);
+        for part in 0..=pivots {
+            next[part] = end;
+            end += lens[part];
+            if let Some(&pivot) = pivot_rows.get(part) {
+                rows[end] = pivot;
+                end += 1;
             }
         }
-        let mut sorted = vec![None; rows.len()];
-        for (&row, place) in rows.iter().zip(below) {
-            // Two rows above equally many others: some three rows are each below the next.
-            if sorted[place].replace(row).is_some() {
-                return Err(Failure::Contradiction);
-            }
+        for (&row, &part) in others.iter().zip(&*parts) {
+            let place = &mut next[usize::from(part)];
+            rows[*place] = row;
+            *place += 1;
         }
-        sorted.into_iter().collect::<Option<_>>().ok_or(Failure::Contradiction)
+        Ok(lens.into_iter().take(pivots + 1))
     }
 }
 

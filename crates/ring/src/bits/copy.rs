@@ -17,6 +17,16 @@ pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize
     }
 }
 
+/// Copies a bit to `len` bits from bit `to` of `target` on, which must be zero.
+pub(super) fn or_bit(target: &mut [u64], to: usize, bit: u64, len: usize) {
+    let (word, end) = (bit.wrapping_neg(), to + len);
+    for (at, target) in target.iter_mut().enumerate().take(end.div_ceil(64)).skip(to / 64) {
+        let from = if at * 64 < to { u64::MAX << (to % 64) } else { u64::MAX };
+        let until = if end < at * 64 + 64 { (1 << (end % 64)) - 1 } else { u64::MAX };
+        *target |= word & from & until;
+    }
+}
+
 /// Copies bits to the start of word `at`; bits beyond the copied ones in the last word are kept.
 fn copy_to_word(target: &mut [u64], at: usize, source: &[u64], from: usize, len: usize) {
     let (whole, rest) = (len / 64, len % 64);

@@ -1,9 +1,9 @@
 //! Selection and concatenation of rows and lanes.
 
 use super::Bits;
-use super::copy::or_bits;
+use super::copy::{or_bit, or_bits};
 use super::logic::map2;
-use crate::{memory, meter};
+use crate::{Runs, memory, meter, threads};
 use std::ops::Range;
 
 impl Bits {
@@ -96,14 +96,46 @@ impl Bits {
         if self.is_shape() {
             return self.gathered_shape(indices.len());
         }
-        assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
-        let mut words = memory::with_room(self.rows * indices.len().div_ceil(64));
-        for row in 0..self.rows {
+        let last = indices.iter().fold(0, |last, &i| last.max(i));
+        assert!(indices.is_empty() || (last as usize) < self.lanes, "a lane outside a {self:?}");
+        let row_words = indices.len().div_ceil(64);
+        let mut words = memory::zeros(self.rows * row_words);
+        let part = threads::part_len(indices.len(), size_of::<u32>(), 64);
+        for (row, words) in words.chunks_mut(row_words.max(1)).enumerate() {
             let row = self.words_of(row);
-            let bit = |i: u32| row[i as usize / 64] >> (i % 64) & 1;
-            words.extend(indices.chunks(64).map(|run| run.iter().rev().fold(0, |word, &i| word << 1 | bit(i))));
+            let parts = words.chunks_mut(part / 64).zip(indices.chunks(part)).collect();
+            threads::side_by_side(parts, |(words, indices): (&mut [u64], &[u32])| {
+                let bit = |i: u32| row[i as usize / 64] >> (i % 64) & 1;
+                let gathered = |some: &[u32]| some.iter().rev().fold(0, |word, &i| word << 1 | bit(i));
+                words.iter_mut().zip(indices.chunks(64)).for_each(|(word, some)| *word = gathered(some));
+            });
         }
         Self::of_words(self.rows, indices.len(), words)
+    }
+
+    /// Returns the lanes at public positions in runs, in their order.
+    ///
+    /// # Panics
+    /// If a position lies outside (unchecked on shapes).
+    pub fn gather_runs(&self, runs: &Runs) -> Bits {
+        let (len, width) = (runs.len(), runs.width as usize);
+        if self.is_shape() {
+            return self.gathered_shape(len);
+        }
+        let last = runs.starts.iter().fold(0, |last, &start| last.max(start)) as usize;
+        let used = if runs.repeats { last + 1 } else { last + width };
+        assert!(len == 0 || used <= self.lanes, "a lane outside a {self:?}");
+        let mut result = Self::zeros(self.rows, len);
+        for row in 0..self.rows {
+            let (source, target) = (self.words_of(row), result.words_of_mut(row));
+            for (i, &start) in runs.starts.iter().enumerate() {
+                match runs.repeats {
+                    true => or_bit(target, i * width, source[start as usize / 64] >> (start % 64) & 1, width),
+                    false => or_bits(target, i * width, source, start as usize, width),
+                }
+            }
+        }
+        result
     }
 
     /// Returns the shape of [`gather_lanes`](Self::gather_lanes) for this number of positions.

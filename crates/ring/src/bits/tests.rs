@@ -2,7 +2,7 @@
 
 use super::Bits;
 use crate::simd::forced::on_all;
-use crate::{Module, Ring, RingError, Vector};
+use crate::{Module, Ring, RingError, Runs, Vector};
 use proptest::prelude::*;
 
 fn sample(count: usize, seed: u64) -> Vec<bool> {
@@ -90,6 +90,48 @@ fn lanes() {
             (0..rows).flat_map(|row| bools[row * lanes..(row + 1) * lanes].iter().rev().copied()).collect();
         assert_eq!(bits.gather_lanes(&reversed).to_bools(), expected);
     }
+}
+
+#[test]
+fn lanes_in_runs_are_those_of_the_list() {
+    for (rows, lanes) in SIZES {
+        let bits = matrix(rows, lanes, &sample(rows * lanes, 3));
+        for width in [1, 2, 63, 64, 65, 128, 200].into_iter().filter(|&width| width <= lanes) {
+            for repeats in [false, true] {
+                let last = lanes - if repeats { 1 } else { width };
+                let starts = [0, last, last / 2, last / 3, last].map(|start| start as u32).to_vec();
+                let runs = Runs { starts, width: width as u32, repeats };
+                let expected = bits.gather_lanes(&runs.list());
+                assert_eq!(bits.gather_runs(&runs).to_bools(), expected.to_bools(), "{rows} x {lanes}, {runs:?}");
+                assert!(runs.len() == 5 * width && Bits::shape(rows, lanes).gather_runs(&runs).lanes() == runs.len());
+            }
+        }
+        let none = Runs { starts: vec![], width: 64, repeats: false };
+        assert!(none.is_empty() && bits.gather_runs(&none).lanes() == 0);
+    }
+}
+
+#[test]
+fn many_lanes_are_gathered_alike_on_any_number_of_threads() {
+    let lanes = 300_017;
+    let bits = matrix(2, lanes, &sample(2 * lanes, 4));
+    let positions: Vec<u32> = (0..lanes as u32).map(|i| (u64::from(i) * 7919 % lanes as u64) as u32).collect();
+    let gathered = |threads: usize| {
+        crate::threads::set_threads(threads).unwrap();
+        let gathered = bits.gather_lanes(&positions);
+        crate::threads::set_threads(1).unwrap();
+        gathered.to_bools()
+    };
+    let bools = bits.to_bools();
+    let expected: Vec<bool> =
+        bools.chunks(lanes).flat_map(|row| positions.iter().map(|&at| row[at as usize])).collect();
+    assert!([1, 2, 3].into_iter().all(|threads| gathered(threads) == expected));
+}
+
+#[test]
+#[should_panic(expected = "a lane outside")]
+fn a_run_must_lie_inside() {
+    Bits::zeros(1, 100).gather_runs(&Runs { starts: vec![0, 37], width: 64, repeats: false });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Vector, on_words};
 use crate::word::Word;
-use crate::{memory, meter};
+use crate::{Runs, memory, meter};
 use std::ops::Range;
 
 fn gathered<W: Word>(words: &[W], indices: &[u32]) -> Vec<W> {
@@ -93,6 +93,24 @@ impl Vector {
     pub fn gather(&self, indices: &[u32]) -> Vector {
         on_words!(&self.data, words => Self::of_words(self.ring, gathered(words, indices)),
         _len => self.gathered_shape(indices.len()))
+    }
+
+    /// Returns the elements at public positions in runs, in their order.
+    ///
+    /// # Panics
+    /// If a position lies outside (unchecked on shapes).
+    pub fn gather_runs(&self, runs: &Runs) -> Vector {
+        let width = runs.width as usize;
+        on_words!(&self.data, words => {
+            let mut gathered = memory::with_room(runs.len());
+            for &start in &runs.starts {
+                match runs.repeats {
+                    true => gathered.resize(gathered.len() + width, words[start as usize]),
+                    false => gathered.extend_from_slice(&words[start as usize..start as usize + width]),
+                }
+            }
+            Self::of_words(self.ring, gathered)
+        }, _len => self.gathered_shape(runs.len()))
     }
 
     /// Returns the shape of [`gather`](Self::gather) for this number of positions.

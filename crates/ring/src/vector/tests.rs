@@ -206,6 +206,11 @@ fn taking_apart_and_putting_together() {
         w.write_at(2, &v.slice(0..3));
         assert_eq!(w.to_u64s()[..6], [values[0], values[1], values[0], values[1], values[2], values[5]]);
         assert_eq!(v.gather(&[4, 4, 0, 23]).to_u64s(), [values[4], values[4], values[0], values[23]]);
+        for (repeats, expected) in [(false, [7, 8, 9, 0, 1, 2]), (true, [7, 7, 7, 0, 0, 0])] {
+            let runs = crate::Runs { starts: vec![7, 0], width: 3, repeats };
+            assert_eq!(v.gather_runs(&runs).to_u64s(), expected.map(|i: usize| values[i]));
+            assert_eq!(v.gather(&runs.list()).to_u64s(), expected.map(|i: usize| values[i]));
+        }
         assert_eq!(v.slice(7..8).broadcast_scalar(3).to_u64s(), [values[7]; 3]);
         assert_eq!(Vector::constant(ring, 5, 2).to_u64s(), [5, 5]);
         for (outer, axis, inner) in [(2, 3, 4), (1, 24, 1), (24, 1, 1), (1, 1, 24), (4, 6, 1), (1, 6, 4)] {

@@ -212,7 +212,8 @@ fn streamed(backend: &dyn Footprint, memory: Memory, is_cut: bool, longest: u64,
     match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums => 0,
         Memory::Input | Memory::Opened | Memory::Shuffle => window,
-        Memory::Order => window + elements(120, 2 * longest),
+        // Four windows of comparisons are under way.
+        Memory::Order => window + 4 * elements(120, longest.div_ceil(2)),
         Memory::Product | Memory::Matrices if !is_cut => window,
         Memory::Product | Memory::Matrices | Memory::Bits => elements(120, longest),
         // A comparison takes up to three signs, in one stream.

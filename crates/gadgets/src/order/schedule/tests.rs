@@ -129,3 +129,21 @@ fn results_that_no_order_has_are_refused_or_give_some_order() {
     }
     assert_eq!(outcomes.len(), 3, "{outcomes:?}");
 }
+
+#[test]
+fn a_row_lies_between_two_pivots() {
+    // Three pivots in order, then whether the row is below each of them.
+    let split = |below: u64| {
+        let words = [0b111 | below << 3];
+        let (mut rows, mut results) = ([10, 11, 12, 13], Results { words: &words, next: 0 });
+        let lens = Parts::default().split(&mut rows, 3, &mut InOrder::default(), &mut results)?.collect::<Vec<_>>();
+        Ok((rows, lens))
+    };
+    assert_eq!(split(0b111), Ok(([13, 10, 11, 12], vec![1, 0, 0, 0])));
+    assert_eq!(split(0b110), Ok(([10, 13, 11, 12], vec![0, 1, 0, 0])));
+    assert_eq!(split(0b100), Ok(([10, 11, 13, 12], vec![0, 0, 1, 0])));
+    assert_eq!(split(0b000), Ok(([10, 11, 12, 13], vec![0, 0, 0, 1])));
+    for below in [0b001, 0b010, 0b011, 0b101] {
+        assert_eq!(split(below), Err(Failure::Contradiction), "{below:03b}");
+    }
+}

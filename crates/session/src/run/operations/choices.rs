@@ -1,5 +1,6 @@
 //! Comparisons, logic on bits, and selections by them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
@@ -48,7 +49,7 @@ impl<S: Computes> Executor<'_, S> {
     pub(crate) fn without_and(&self, ctx: &Ctx, op: &Op, (first, second): Pair<'_, S>) -> Result<Value<S>> {
         let (s, x) = (self.s, self.bits(first)?);
         if *op == Op::Xor {
-            return Ok(Value::Bits(s.xor(&x, &self.bits(second)?)));
+            return Ok(Value::Bits(s.xor(&x, &*self.bits(second)?)));
         }
         let (rows, lanes) = s.bit_shape(&x);
         Ok(Value::Bits(s.xor_public(&x, &ones(ctx, rows, lanes))))
@@ -89,23 +90,24 @@ impl<S: Computes> Executor<'_, S> {
     ) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let bits = self.work.graph.difference_bits(node.inputs[0], node.inputs[0]);
-        let x = self.with_sign(ctx, node.inputs[0], bits, self.candidates_first(&self.arith(operand)?, axis));
+        let x = Cow::Owned(self.candidates_first(&*self.arith(operand)?, axis));
+        let x = self.with_sign(ctx, node.inputs[0], bits, x);
         let width = width(bits, self.s.shape(&x).0);
         if place {
             let places = arg_extremum(self.s, ctx, &x, axis.len, best, width, ring_of(node.dtype)).await?;
             return Ok(Value::Arith(places));
         }
         let found = extremum(self.s, ctx, &x, axis.len, best, width).await?;
-        Ok(Value::Arith(self.with_sign(ctx, node.inputs[0], bits, found)))
+        Ok(Value::Arith(self.with_sign(ctx, node.inputs[0], bits, Cow::Owned(found)).into_owned()))
     }
 
     /// Gadgets compare the full range of a ring as signed numbers. If node `id` is unsigned and its differences take
     /// `bits` bits, more than the ring has, moves its numbers by half the range, which keeps their order. Applied
     /// twice, it changes nothing.
-    pub(crate) fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {
+    pub(crate) fn with_sign<'v>(&self, ctx: &Ctx, id: NodeId, bits: u32, x: Cow<'v, S::A>) -> Cow<'v, S::A> {
         let dtype = self.work.graph.node(id).dtype;
         match dtype.is_unsigned() && bits > dtype.bits() {
-            true => moved(self.s, ctx, &x, 1 << (dtype.bits() - 1)),
+            true => Cow::Owned(moved(self.s, ctx, &x, 1 << (dtype.bits() - 1))),
             false => x,
         }
     }

@@ -13,14 +13,14 @@ use crate::work::value::Value;
 impl<S: Computes> Executor<'_, S> {
     /// Returns the bits of each element next to each other, lowest first.
     pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
-        let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;
+        let rows = self.s.bit_decompose(ctx, &*self.arith(operand)?).await?;
         Ok(Value::Bits(self.s.linear_bits(&rows, &LinearBits::RowsToLanes)))
     }
 
     /// Returns numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
     pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let ring = ring_of(self.work.graph.node(id).dtype);
-        let bits = self.s.linear_bits(&self.bits(operand)?, &LinearBits::LanesToRows(ring.bits() as usize));
+        let bits = self.s.linear_bits(&*self.bits(operand)?, &LinearBits::LanesToRows(ring.bits() as usize));
         Ok(Value::Arith(self.s.compose(ctx, &bits, ring).await?))
     }
 
@@ -46,7 +46,7 @@ impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn convert(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let (from, to) = (self.work.graph.node(node.inputs[0]).dtype, node.dtype);
-        let mut x = self.arith(operand)?;
+        let mut x = self.arith(operand)?.into_owned();
         if from.frac() > to.frac() {
             x = match to.is_fixed() {
                 true => self.cut(ctx, id, x).await?,
@@ -80,7 +80,7 @@ impl<S: Computes> Executor<'_, S> {
 
     /// Returns running sums along an axis: local, in log2(len) additions of all elements.
     pub(crate) fn running_sums(&self, axis: Axis, operand: Option<&Value<S>>) -> Result<Value<S>> {
-        let rows = self.candidates_first(&self.arith(operand)?, axis);
+        let rows = self.candidates_first(&*self.arith(operand)?, axis);
         let lanes = axis.outer * axis.inner;
         let sums = self.s.linear(&rows, &Linear::RunningSums { lanes });
         Ok(Value::Arith(self.candidates_back(&sums, axis)))

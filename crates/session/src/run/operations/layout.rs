@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quorate_engine::{Linear, LinearBits, Positions, Result};
 use quorate_gadgets::Computes;
-use quorate_graph::{Axis, Dtype, NodeId, Op, shape};
+use quorate_graph::{Axis, Dtype, Index, NodeId, Op, shape};
 use quorate_ring::memory::with_room;
 
 use crate::run::executor::Executor;
@@ -19,16 +19,24 @@ impl<S: Computes> Executor<'_, S> {
             return match node.dtype {
                 Dtype::Bit => {
                     let parts = operands.iter().map(|v| self.bits(Some(v))).collect::<Result<Vec<_>>>()?;
-                    Ok(Value::Bits(s.concat_lanes(&parts.iter().collect::<Vec<_>>())))
+                    Ok(Value::Bits(s.concat_lanes(&parts.iter().map(|part| &**part).collect::<Vec<_>>())))
                 }
                 _ => {
                     let parts = operands.iter().map(|v| self.arith(Some(v))).collect::<Result<Vec<_>>>()?;
-                    Ok(Value::Arith(s.concat(&parts.iter().collect::<Vec<_>>())))
+                    Ok(Value::Arith(s.concat(&parts.iter().map(|part| &**part).collect::<Vec<_>>())))
                 }
             };
         }
         let source = self.work.graph.node(node.inputs[0]);
         let len = if let Op::Gather(index) = op { index.len() } else { node.elements() };
+        let steps = match op {
+            Op::Broadcast if source.elements() > 1 => Some(shape::broadcast_steps(&source.shape, &node.shape)),
+            _ => None,
+        };
+        let runs = match op {
+            Op::Gather(index) => index.runs(),
+            _ => steps.as_ref().and_then(Index::runs),
+        };
         let positions = || {
             // The code that builds the positions cannot return an error, so this makes sure first that there is memory
             // for them while they grow.
@@ -39,7 +47,7 @@ impl<S: Computes> Executor<'_, S> {
                 _ => Cow::Owned(vec![0; len]),
             }
         };
-        let positions = || Positions::later(len, &positions);
+        let positions = || runs.as_ref().map_or_else(|| Positions::later(len, &positions), Positions::in_runs);
         let whole = matches!(op, Op::Reshape);
         match &*operands[0] {
             Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),

@@ -1,5 +1,6 @@
 //! Look-ups in public tables.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Linear, Result};
@@ -65,7 +66,7 @@ impl<S: Computes> Executor<'_, S> {
         if needed > ring.bits() {
             let sign = sign_of(self.work.graph.node(node.inputs[0]).dtype);
             let both = s.convert(ctx, &s.concat(&[&x, &y]), Ring::of(needed), sign).await?;
-            [x, y] = [0..len, len..2 * len].map(|part| s.linear(&both, &Linear::Slice(part)));
+            [x, y] = [0..len, len..2 * len].map(|part| Cow::Owned(s.linear(&both, &Linear::Slice(part))));
         }
         let place = s.add(&s.linear(&x, &Linear::Scale(pairs.columns)), &y);
         Ok(Value::Arith(s.lookup(ctx, &place, &table).await?))

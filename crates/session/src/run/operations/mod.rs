@@ -14,6 +14,7 @@ mod shuffle;
 pub(crate) mod truncation;
 pub(crate) mod world;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
@@ -92,10 +93,10 @@ impl<S: Computes> Executor<'_, S> {
             Op::Select => self.select(ctx, operands).await,
             Op::AssertOneHot(axis) => {
                 let x = self.arith(first)?;
-                self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x))
+                self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x.into_owned()))
             }
             Op::AssertWithin => self.assert_within(ctx, operands).await,
-            Op::AsFactor => Ok(Value::Arith(self.s.as_factor(ctx, &self.arith(first)?, id.0).await?)),
+            Op::AsFactor => Ok(Value::Arith(self.s.as_factor(ctx, &*self.arith(first)?, id.0).await?)),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,
@@ -125,7 +126,7 @@ impl<S: Computes> Executor<'_, S> {
     async fn assert_within(&self, ctx: &Ctx, operands: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let (Some(x), Some(outside)) = (operands.first(), operands.get(1)) else { return Err(KINDS) };
         if S::CHECKED {
-            let opened = self.s.open_bits(ctx, &self.bits(Some(outside))?).await?;
+            let opened = self.s.open_bits(ctx, &*self.bits(Some(outside))?).await?;
             if !opened.is_shape() && opened.to_bools().contains(&true) {
                 return Err(Error::Cheating { check: WITHIN });
             }
@@ -134,23 +135,23 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns the operand as shares; public ones are converted.
-    pub(crate) fn arith(&self, value: Option<&Value<S>>) -> Result<S::A> {
+    pub(crate) fn arith<'v>(&self, value: Option<&'v Value<S>>) -> Result<Cow<'v, S::A>> {
         match value {
-            Some(Value::Arith(x)) => Ok(x.clone()),
-            Some(Value::Public(Plain::Vector(v))) => Ok(self.s.public(v)),
+            Some(Value::Arith(x)) => Ok(Cow::Borrowed(x)),
+            Some(Value::Public(Plain::Vector(v))) => Ok(Cow::Owned(self.s.public(v))),
             _ => Err(KINDS),
         }
     }
 
     /// Returns both operands as shares.
-    pub(crate) fn ariths(&self, (first, second): Pair<'_, S>) -> Result<(S::A, S::A)> {
+    pub(crate) fn ariths<'v>(&self, (first, second): Pair<'v, S>) -> Result<(Cow<'v, S::A>, Cow<'v, S::A>)> {
         Ok((self.arith(first)?, self.arith(second)?))
     }
 
-    pub(crate) fn bits(&self, value: Option<&Value<S>>) -> Result<S::B> {
+    pub(crate) fn bits<'v>(&self, value: Option<&'v Value<S>>) -> Result<Cow<'v, S::B>> {
         match value {
-            Some(Value::Bits(x)) => Ok(x.clone()),
-            Some(Value::Public(Plain::Bits(bits))) => Ok(self.s.public_bits(bits)),
+            Some(Value::Bits(x)) => Ok(Cow::Borrowed(x)),
+            Some(Value::Public(Plain::Bits(bits))) => Ok(Cow::Owned(self.s.public_bits(bits))),
             _ => Err(KINDS),
         }
     }

@@ -55,7 +55,7 @@ impl<S: Computes> Executor<'_, S> {
         operand: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
-        let x = self.candidates_first(&self.arith(operand)?, axis);
+        let x = self.candidates_first(&*self.arith(operand)?, axis);
         let graph = self.work.graph;
         let width = width(graph.difference_bits(node.inputs[0], node.inputs[0]), self.s.shape(&x).0);
         let table = match width {

@@ -3,6 +3,7 @@
 //! With a power of two of rows at a time, candidates meet in the same pairs as without pieces, in the same number of
 //! rounds.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,10 +48,11 @@ impl<S: Computes> Executor<'_, S> {
                 let values = match (&made, sources.get(&input)) {
                     (Some(made), _) => self.arith(Some(&**made))?,
                     (None, operand) => {
-                        s.linear(&self.arith(operand.map(|value| &**value))?, &Linear::Slice(candidates))
+                        let operand = self.arith(operand.map(|value| &**value))?;
+                        Cow::Owned(s.linear(&operand, &Linear::Slice(candidates)))
                     }
                 };
-                let values = self.with_sign(&ctx, input, bits, values);
+                let values = self.with_sign(&ctx, input, bits, values).into_owned();
                 let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
                 s.best(&ctx, Field { values, places, rows: range.len() }, best, width).await
             };
@@ -81,7 +83,7 @@ impl<S: Computes> Executor<'_, S> {
         let best = self.clock.time(ctx, id.0, s.best(ctx, winners.ok_or(KINDS)?, best, width)).await?;
         Ok(Value::Arith(match best.places {
             Some(places) => places,
-            None => self.with_sign(ctx, input, bits, best.values),
+            None => self.with_sign(ctx, input, bits, Cow::Owned(best.values)).into_owned(),
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Rows in a secret random order, and in the order of secret keys.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Result};
@@ -35,8 +36,8 @@ impl<S: Computes> Executor<'_, S> {
         let range = self.work.graph.key_range(key_id);
         let keys = Keys { low: range.lo(), bits: range.span_bits(), descending };
         let key = match is_bits(key) {
-            true => self.s.bit_to_ring(ctx, &self.bits(Some(key))?, Ring::of(2)).await?,
-            false => self.arith(Some(key))?,
+            true => self.s.bit_to_ring(ctx, &*self.bits(Some(key))?, Ring::of(2)).await?,
+            false => self.arith(Some(key))?.into_owned(),
         };
         let columns = self.columns(ctx, operands).await?;
         let ordered = self.s.order(ctx, &key, keys, &columns.iter().collect::<Vec<_>>()).await?;
@@ -46,8 +47,8 @@ impl<S: Computes> Executor<'_, S> {
     /// Returns the operands as columns that can be shuffled. Bits travel as elements of Z_2.
     async fn columns(&self, ctx: &Ctx, operands: &[Arc<Value<S>>]) -> Result<Vec<S::A>> {
         let column = async |ctx: Ctx, i: usize| match is_bits(&operands[i]) {
-            true => self.s.bit_to_msb(&ctx, &self.bits(Some(&operands[i]))?, Ring::of(1)).await,
-            false => self.arith(Some(&operands[i])),
+            true => self.s.bit_to_msb(&ctx, &*self.bits(Some(&operands[i]))?, Ring::of(1)).await,
+            false => self.arith(Some(&operands[i])).map(Cow::into_owned),
         };
         ctx.join_all(operands.len(), column).await
     }
