@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ __all__ = ["Selection", "first", "partitioned", "selection"]
 
 #: An order makes about twice as many comparisons for each row, all in fewer rounds, and exchanges no rows.
 _OF_AN_ORDER = 11
+#: The comparators of more rows are made anew each time, since they take hundreds of bytes for each row.
+_LONG = 1 << 16
 
 Wires = np.ndarray
 Pairs = tuple[Wires, Wires]
@@ -52,13 +55,34 @@ class Selection:
         return sum(len(low) for low, _ in self.layers)
 
 
-@functools.lru_cache(maxsize=64)
 def selection(count: int, k: int) -> Selection:
     """Returns the fewest comparators that select the first k of `count` rows, of two ways to do it."""
+    return _kept(count, k) if count <= _LONG else _selection(count, k)
+
+
+@functools.lru_cache(maxsize=64)
+def _kept(count: int, k: int) -> Selection:
+    return _selection(count, k)
+
+
+def _selection(count: int, k: int) -> Selection:
     if k == 0:
         return Selection((), np.arange(0))
-    whole = _pruned(_all_sorted(count), np.arange(k))
-    return min(whole, _pruned(*_tournament(count, k)), key=lambda found: found.comparisons)
+    if k == 1:
+        return Selection(tuple(_least(count)), np.arange(1))
+    blocks = _pruned(*_tournament(count, k))
+    if k <= count // 4:
+        return blocks  # a sort takes more
+    return min(_pruned(_all_sorted(count), np.arange(k)), blocks, key=lambda found: found.comparisons)
+
+
+def _least(count: int) -> Iterator[Pairs]:
+    """Yields the comparators of a sort on which the first row depends."""
+    half = 1 << max(count - 1, 0).bit_length() >> 1
+    while half > 0:
+        low = np.arange(min(half, count - half))
+        yield low, low + half
+        count, half = half, half // 2
 
 
 def _all_sorted(count: int) -> list[Pairs]:
@@ -73,18 +97,29 @@ def _all_sorted(count: int) -> list[Pairs]:
 
 def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
-    blocks = [np.arange(start, min(start + k, count)) for start in range(0, count, k)]
-    found = _beside([[(b[low], b[high]) for low, high in _all_sorted(len(b))] for b in blocks])
-    while len(blocks) > 1:
+    # Blocks of k wires, and the last block if it is shorter.
+    full, short = np.arange(count - count % k).reshape(-1, k), np.arange(count - count % k, count).reshape(1, -1)
+    found = _beside([_in_each(blocks, _all_sorted(blocks.shape[1])) for blocks in (full, short)])
+    while len(full) > 1 or short.size:
+        even = len(full) - len(full) % 2
+        pairs = [full[:even].reshape(-1, 2 * k)]
+        full = full[even:]
+        if short.size and len(full):
+            pairs.append(np.concatenate([full, short], axis=1))
+            full, short = full[:0], short[:, :0]
         merges, merged = [], []
-        for one, other in zip(blocks[::2], blocks[1::2], strict=False):
-            wires = np.concatenate([one, other])
-            layers, order = _odd_even_merge.layers(len(one), len(other))
-            merges.append([(wires[low], wires[high]) for low, high in layers])
-            merged.append(wires[order][:k])
-        blocks = merged + blocks[len(merged) * 2 :]
+        for wires in pairs:
+            layers, order = _odd_even_merge.layers(k, wires.shape[1] - k)
+            merges.append(_in_each(wires, layers))
+            merged.append(wires[:, order[:k]])
+        full = np.concatenate([*merged, full])
         found += _beside(merges)
-    return found, blocks[0]
+    return found, full[0]
+
+
+def _in_each(blocks: np.ndarray, layers: list[Pairs]) -> list[Pairs]:
+    """Returns the comparators of one block on the wires of all blocks, each of which is a row."""
+    return [(blocks[:, low].ravel(), blocks[:, high].ravel()) for low, high in layers]
 
 
 def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
