@@ -160,10 +160,12 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
     chosen = selection(count, k)
     place = np.arange(count)  # where each wire's value stands
     last = _last_uses(chosen, count, rest)
+    live, used = np.arange(count), np.zeros(count, bool)
     for layer, (low, high) in enumerate(chosen.layers):
-        used = np.zeros(count, bool)
+        live = live[last[live] > layer]
         used[low] = used[high] = True
-        left = np.flatnonzero(~used & (last > layer))
+        left = live[~used[live]]
+        used[low] = used[high] = False
         one, other = rows[0][place[low]], rows[0][place[high]]
         swap = one < other if largest else other < one
         for i, row in enumerate(rows):
@@ -171,7 +173,6 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
             bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
             met = mpc.swap(bit, one, other)
             rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
-        place = np.full(count, -1)
         place[np.concatenate([low, high, left])] = np.arange(len(rows[0]))
     wires = chosen.order
     if rest:
