@@ -361,7 +361,7 @@ mod tests {
                 Draw(7, 2, 1),
             ]
         };
-        for (once, inner) in [(1, 1), (2, 3), (7, 1), (40, 5), (200, 2)] {
+        for (once, inner) in [(1, 1), (2, 3), (7, 1), (40, 5), (200, 2), (6, 90)] {
             let [all, once_each] = [false, true].map(|is_counted| recorded(&program(once, inner), is_counted));
             assert_eq!(all.totals(), once_each.totals());
             assert_eq!(all.by_step(), once_each.by_step());
@@ -390,7 +390,11 @@ mod tests {
         assert!(turns.len() == 3 && tried.get() < 200, "{} turns, {} tried", turns.len(), tried.get());
         tried.set(0);
         let body = vec![Draw(1, 0, 3), Draw(1, 1, 7), Draw(1, 2, 2)];
-        let turns = recorded(&[Again(1 << 40, body)], true).turns(fits);
+        let turns = recorded(&[Again(1 << 40, body.clone())], true).turns(fits);
         assert!(turns.len() < 5 && tried.get() < 200, "{} turns, {} tried", turns.len(), tried.get());
+        tried.set(0);
+        let inner = vec![Draw(1, 0, 9), Again(1 << 30, body), Draw(2, 1, 200_000)];
+        let turns = recorded(&[Again(1 << 20, inner)], true).turns(fits);
+        assert!(turns.len() < 9 && tried.get() < 500, "{} turns, {} tried", turns.len(), tried.get());
     }
 }
