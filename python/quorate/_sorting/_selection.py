@@ -32,6 +32,9 @@ __all__ = ["Selection", "first", "partitioned", "selection"]
 _OF_AN_ORDER = 11
 #: The comparators of more rows are made anew each time, since they take hundreds of bytes for each row.
 _LONG = 1 << 16
+#: The number of a wire: arrays whose elements are moved have fewer than 2^32.
+_WIRE = np.uint32
+_NO_WIRES = np.arange(0, dtype=_WIRE)
 
 Wires = np.ndarray
 Pairs = tuple[Wires, Wires]
@@ -80,7 +83,7 @@ def _least(count: int) -> Iterator[Pairs]:
     """Yields the comparators of a sort on which the first row depends."""
     half = 1 << max(count - 1, 0).bit_length() >> 1
     while half > 0:
-        low = np.arange(min(half, count - half))
+        low = np.arange(min(half, count - half), dtype=_WIRE)
         yield low, low + half
         count, half = half, half // 2
 
@@ -89,7 +92,7 @@ def _all_sorted(count: int) -> list[Pairs]:
     """Returns Batcher's merge exchange, which sorts all rows."""
     found = []
     for _, p, r, d in _merge_exchange.layers(count):
-        rows = np.arange(max(count - d, 0))
+        rows = np.arange(max(count - d, 0), dtype=_WIRE)
         low = rows[(rows & p) == r]
         found.append((low, low + d))
     return found
@@ -98,7 +101,8 @@ def _all_sorted(count: int) -> list[Pairs]:
 def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
     # Blocks of k wires, and the last block if it is shorter.
-    full, short = np.arange(count - count % k).reshape(-1, k), np.arange(count - count % k, count).reshape(1, -1)
+    wires, whole = np.arange(count, dtype=_WIRE), count - count % k
+    full, short = wires[:whole].reshape(-1, k), wires[whole:].reshape(1, -1)
     found = _beside([_in_each(blocks, _all_sorted(blocks.shape[1])) for blocks in (full, short)])
     while len(full) > 1 or short.size:
         even = len(full) - len(full) % 2
@@ -124,7 +128,7 @@ def _in_each(blocks: np.ndarray, layers: list[Pairs]) -> list[Pairs]:
 
 def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
     """Joins comparators of different wires: their layers run in parallel."""
-    layers = itertools.zip_longest(*parts, fillvalue=(np.arange(0), np.arange(0)))
+    layers = itertools.zip_longest(*parts, fillvalue=(_NO_WIRES, _NO_WIRES))
     return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
 
 
@@ -158,9 +162,9 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
         ordered = _orders.sort(rows[0], rows[1:], descending=largest)
         return ordered if rest else [row[:k] for row in ordered]
     chosen = selection(count, k)
-    place = np.arange(count)  # where each wire's value stands
+    place = np.arange(count, dtype=_WIRE)  # where each wire's value stands
     last = _last_uses(chosen, count, rest)
-    live, used = np.arange(count), np.zeros(count, bool)
+    live, used = place.copy(), np.zeros(count, bool)
     for layer, (low, high) in enumerate(chosen.layers):
         live = live[last[live] > layer]
         used[low] = used[high] = True
@@ -173,7 +177,7 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
             bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
             met = mpc.swap(bit, one, other)
             rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
-        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]))
+        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]), dtype=_WIRE)
     wires = chosen.order
     if rest:
         wires = np.concatenate([wires, np.setdiff1d(np.arange(count), wires)])
@@ -183,7 +187,7 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
 def _last_uses(chosen: Selection, count: int, rest: bool) -> Wires:
     """Returns, for each wire, the last layer that uses its value."""
     end = len(chosen.layers) + 1
-    last = np.full(count, end if rest else 0)
+    last = np.full(count, end if rest else 0, np.uint32)
     for layer, (low, high) in enumerate(chosen.layers):
         last[low] = np.maximum(last[low], layer)
         last[high] = np.maximum(last[high], layer)
