@@ -102,7 +102,8 @@ def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
     # Blocks of k wires, and the last block if it is shorter.
     wires, whole = np.arange(count, dtype=_WIRE), count - count % k
-    full, short = wires[:whole].reshape(-1, k), wires[whole:].reshape(1, -1)
+    full: np.ndarray = wires[:whole].reshape(-1, k)
+    short: np.ndarray = wires[whole:].reshape(1, -1)
     found = _beside([_in_each(blocks, _all_sorted(blocks.shape[1])) for blocks in (full, short)])
     while len(full) > 1 or short.size:
         even = len(full) - len(full) % 2
