@@ -102,9 +102,9 @@ def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
     # Blocks of k wires, and the last block if it is shorter.
     wires, whole = np.arange(count, dtype=_WIRE), count - count % k
-    full: np.ndarray = wires[:whole].reshape(-1, k)
-    short: np.ndarray = wires[whole:].reshape(1, -1)
-    found = _beside([_in_each(blocks, _all_sorted(blocks.shape[1])) for blocks in (full, short)])
+    full: Any = wires[:whole].reshape(-1, k)
+    short: Any = wires[whole:].reshape(1, -1)
+    found = _beside([_in_each(full, _all_sorted(k)), _in_each(short, _all_sorted(short.size))])
     while len(full) > 1 or short.size:
         even = len(full) - len(full) % 2
         pairs = [full[:even].reshape(-1, 2 * k)]
@@ -114,7 +114,7 @@ def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
             full, short = full[:0], short[:, :0]
         merges, merged = [], []
         for wires in pairs:
-            layers, order = _odd_even_merge.layers(k, wires.shape[1] - k)
+            layers, order = _odd_even_merge.layers(k, wires.shape[-1] - k)
             merges.append(_in_each(wires, layers))
             merged.append(wires[:, order[:k]])
         full = np.concatenate([*merged, full])
