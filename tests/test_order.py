@@ -11,7 +11,7 @@ import pytest
 
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among, stated
-from quorate._sorting._selection import _all_sorted, selection
+from quorate._sorting._selection import _all_sorted, _pruned, _tournament, selection
 
 
 @pytest.mark.parametrize("count", range(1, 10))
@@ -38,6 +38,13 @@ def test_few_take_fewer_comparisons_than_all() -> None:
         assert some.online.rounds < all_of_them.online.rounds
         middle = mpc.explain(x.median())
         assert max(middle.online.bytes_sent) < max(all_of_them.online.bytes_sent)
+
+
+@pytest.mark.parametrize("count", [*range(1, 40), 97, 128, 1000])
+def test_a_selection_takes_the_fewest_comparisons_of_two_ways(count: int) -> None:
+    for k in range(1, count + 1) if count < 40 else (1, 2, 10, count // 4, count // 4 + 1, count // 2, count - 1):
+        ways = _pruned(_all_sorted(count), np.arange(k)), _pruned(*_tournament(count, k))
+        assert selection(count, k).comparisons == min(way.comparisons for way in ways), f"{k} of {count}"
 
 
 @pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)

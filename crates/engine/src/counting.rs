@@ -72,6 +72,11 @@ impl Counting {
         let repeat = Arc::new(Repeat { count: times, around: self.within() });
         poll_fn(|context| {
             let outer = self.within.replace(Some(repeat.clone()));
+            if times == 1 {
+                let polled = work.as_mut().poll(context);
+                self.within.replace(outer);
+                return polled;
+            }
             let (tally, own, left_out) = (charged(), own_seconds(), self.left_out_seconds.get());
             let polled = work.as_mut().poll(context);
             self.within.replace(outer);

@@ -4,10 +4,9 @@
 //! run makes them one after the other ([`crate::turn_by_turn`]).
 //!
 //! A plan needs no names of draws, only what the turns make ([`Demand::turns`]). It finds that from draws that are
-//! listed once and repeated. The time does not grow with the repeats of whole parts of a program; repeats within
-//! repeats are walked through once.
+//! listed once and repeated. The time does not grow with the repeats, also those within others.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,36 +36,27 @@ impl<K: Ord + Clone> Demand<K> {
     pub fn turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> Vec<Turn<K>> {
         let listed = self.order.iter().filter_map(|at| self.draws.get(at));
         let draws = Sequence::of(&listed.map(Listed::new).collect::<Vec<_>>(), 0);
-        let mut counted: BTreeMap<Contents<K>, usize> = BTreeMap::new();
-        // The turns that began within the same repeated draws, and what each of them made.
-        let (mut begun, mut made) = (BTreeMap::new(), Vec::<Contents<K>>::new());
-        let mut at = 0;
+        let (mut made, mut begun, mut at) = (Vec::<(Contents<K>, usize)>::new(), Begun::default(), 0);
         while at < draws.len {
-            let (place, body) = draws.place(at);
-            if begun.keys().next().is_some_and(|&(before, _)| before != place) {
-                (begun, made) = (BTreeMap::new(), Vec::new());
-            }
-            // An earlier turn began at the same draw of the repeats, so the turns since then come again. The next draw
-            // after a turn shows that it would not fit, and has to be the same, too.
-            if let Some((before, count)) = begun.insert((place, (at - draws.starts[place]) % body), (at, made.len())) {
-                let (period, rest) = (at - before, draws.end(place) - 1 - at);
-                let again = rest / period;
-                for turn in &made[count..] {
-                    *counted.entry(turn.clone()).or_default() += again;
-                }
-                at += again * period;
-                if again > 0 {
-                    (begun, made) = (BTreeMap::new(), Vec::new());
-                    continue;
-                }
+            // An earlier turn began at the same draw of the repeats, so the turns since then come again.
+            if let Some(Again { since, times, skipped }) = begun.begin(draws.within(at), at, made.len()) {
+                let again: Vec<_> = made[since..].iter().map(|(turn, once)| (turn.clone(), once * times)).collect();
+                made.extend(again);
+                at += skipped;
+                continue;
             }
             let (end, totals) = fitting(&draws, at, &fits);
-            let turn = (draws.step(at), totals);
-            *counted.entry(turn.clone()).or_default() += 1;
-            made.push(turn);
+            made.push(((draws.step(at), totals), 1));
             at = end;
         }
+        let mut counted: BTreeMap<Contents<K>, usize> = BTreeMap::new();
+        made.into_iter().for_each(|(turn, times)| *counted.entry(turn).or_default() += times);
         counted.into_iter().map(|((step, totals), times)| Turn { step, totals, times }).collect()
+    }
+
+    /// Returns the sizes of all draws: kinds and numbers of correlations.
+    pub fn sizes(&self) -> BTreeSet<(K, usize)> {
+        self.draws.values().map(|draw| (draw.kind.clone(), draw.len)).collect()
     }
 
     /// Splits the demand of a run into the turns that [`Demand::turns`] describes.
@@ -85,6 +75,55 @@ impl<K: Ord + Clone> Demand<K> {
             at = end;
         }
         turns
+    }
+}
+
+/// Repeated draws around a draw.
+struct Around {
+    /// The number of draws before the first repeat and up to the end of the last one.
+    all: Range<usize>,
+    /// The number of draws of one repeat.
+    body: usize,
+}
+
+/// Where turns began within the repeated draws that the present one is in, from the outermost.
+#[derive(Default)]
+struct Begun(Vec<Begins>);
+
+struct Begins {
+    all: Range<usize>,
+    /// By the place in a repeat: the number of draws, and of listed turns, before the turn.
+    turns: BTreeMap<usize, (usize, usize)>,
+}
+
+/// Turns that come again.
+struct Again {
+    /// The number of listed turns before the first of them.
+    since: usize,
+    times: usize,
+    /// The number of their draws.
+    skipped: usize,
+}
+
+impl Begun {
+    /// Notes that a turn begins with draw `at`, after `listed` turns, or returns the turns that come again instead.
+    /// Outer repeats come first: they skip most. The next draw after a turn shows that it would not fit, and has to be
+    /// the same, too.
+    fn begin(&mut self, within: Vec<Around>, at: usize, listed: usize) -> Option<Again> {
+        let same = self.0.iter().zip(&within).take_while(|(before, around)| before.all == around.all).count();
+        self.0.truncate(same);
+        self.0.extend(within[same..].iter().map(|around| Begins { all: around.all.clone(), turns: BTreeMap::new() }));
+        for (depth, Around { all, body }) in within.iter().enumerate() {
+            let before = self.0[depth].turns.insert((at - all.start) % body, (at, listed));
+            let Some((before, since)) = before else { continue };
+            let (period, rest) = (at - before, all.end - 1 - at);
+            if rest >= period {
+                let times = rest / period;
+                self.0.truncate(depth);
+                return Some(Again { since, times, skipped: times * period });
+            }
+        }
+        None
     }
 }
 
@@ -142,6 +181,19 @@ impl<'d, K: Ord + Clone> Sequence<'d, K> {
             rest = later;
         }
         sequence
+    }
+
+    /// Returns the repeated draws that have draw `at`, from the outermost.
+    fn within(&self, at: usize) -> Vec<Around> {
+        let (mut sequence, mut start, mut within) = (self, 0, Vec::new());
+        loop {
+            let (place, len) = sequence.place(at - start);
+            let Part::Repeated { body, .. } = &sequence.parts[place] else { return within };
+            let all = start + sequence.starts[place]..start + sequence.end(place);
+            start = at - (at - all.start) % len;
+            within.push(Around { all, body: len });
+            sequence = body;
+        }
     }
 
     /// Returns the part that has draw `at`, and how many draws it has each time.
@@ -309,7 +361,7 @@ mod tests {
                 Draw(7, 2, 1),
             ]
         };
-        for (once, inner) in [(1, 1), (2, 3), (7, 1), (40, 5), (200, 2)] {
+        for (once, inner) in [(1, 1), (2, 3), (7, 1), (40, 5), (200, 2), (6, 90)] {
             let [all, once_each] = [false, true].map(|is_counted| recorded(&program(once, inner), is_counted));
             assert_eq!(all.totals(), once_each.totals());
             assert_eq!(all.by_step(), once_each.by_step());
@@ -338,7 +390,11 @@ mod tests {
         assert!(turns.len() == 3 && tried.get() < 200, "{} turns, {} tried", turns.len(), tried.get());
         tried.set(0);
         let body = vec![Draw(1, 0, 3), Draw(1, 1, 7), Draw(1, 2, 2)];
-        let turns = recorded(&[Again(1 << 40, body)], true).turns(fits);
+        let turns = recorded(&[Again(1 << 40, body.clone())], true).turns(fits);
         assert!(turns.len() < 5 && tried.get() < 200, "{} turns, {} tried", turns.len(), tried.get());
+        tried.set(0);
+        let inner = vec![Draw(1, 0, 9), Again(1 << 30, body), Draw(2, 1, 200_000)];
+        let turns = recorded(&[Again(1 << 20, inner)], true).turns(fits);
+        assert!(turns.len() < 9 && tried.get() < 500, "{} turns, {} tried", turns.len(), tried.get());
     }
 }

@@ -211,7 +211,7 @@ impl<'k> Voles<'k> {
     async fn exchange_all(&self, ctx: &Ctx, own: &[&Own<'_>]) -> Result<Vec<Pending>> {
         let (peers, dry) = (self.keys.peers(), ctx.is_dry());
         let mut pending = Vec::new();
-        let mut messages = vec![Vec::new(); peers.len()];
+        let mut parts = vec![Vec::new(); peers.len()];
         let mut instances = Vec::new();
         for vector in own {
             let (shape, instance) = (vector.shape, ctx.randomness().instance());
@@ -222,13 +222,13 @@ impl<'k> Voles<'k> {
                     Value::Given(Some(value)) => Some(Wiped(value.clone())),
                     Value::Given(None) => Some(Wiped(Vector::shape(shape.0, shape.1))).filter(|_| dry),
                 };
-                for (&peer, message) in peers.iter().zip(&mut messages) {
+                for (&peer, parts) in peers.iter().zip(&mut parts) {
                     let grown: Grown = self.with(peer)?.grow(dry, instance, shape)?;
                     let random = vector.grows_from(self.keys.me, peer);
                     if random {
                         made.x = Some(Wiped(grown.random().clone()));
                     }
-                    message.extend(grown.message(made.x.as_deref().ok_or(MISSING)?, random));
+                    parts.push(grown.message(made.x.as_deref().ok_or(MISSING)?, random));
                     made.v.push(grown.shares);
                 }
             }
@@ -242,6 +242,7 @@ impl<'k> Voles<'k> {
         };
         let length = |peer| own.iter().map(|vector| bytes(vector, peer)).sum::<usize>();
         let lengths: Vec<(usize, usize)> = peers.iter().map(|&peer| (peer, length(peer))).collect();
+        let messages: Vec<Vec<u8>> = parts.into_iter().map(|parts| joined(parts, dry)).collect();
         let told = tell_each(self.keys, ctx, &messages, &lengths).await?;
         for (&peer, told) in peers.iter().zip(&told) {
             let mut rest = &told[..];
@@ -319,6 +320,15 @@ impl<'k> Voles<'k> {
         let mut by_owner: Vec<(usize, Shared)> = others.chain(own).collect();
         by_owner.sort_by_key(|(owner, _)| *owner);
         by_owner.into_iter().map(|(_, shared)| shared).collect()
+    }
+}
+
+/// Joins the parts of a message. In a dry run only their length counts, and no byte is written: there may be megabytes.
+fn joined(mut parts: Vec<Vec<u8>>, dry: bool) -> Vec<u8> {
+    match parts.len() {
+        1 => parts.swap_remove(0),
+        _ if dry => vec![0; parts.iter().map(Vec::len).sum()],
+        _ => parts.concat(),
     }
 }
 

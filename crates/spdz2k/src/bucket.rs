@@ -50,7 +50,9 @@ impl Sizes {
                 let with = |larger: usize| Sizes { count, size, larger };
                 least(count, |larger| with(larger).are_safe(security_bits)).map(with)
             };
-            SIZES.filter_map(of_sizes).min_by_key(Sizes::all)
+            // Larger buckets never take fewer: all of them with one AND more are the next size.
+            let mut sizes = SIZES;
+            sizes.find_map(of_sizes)
         };
         // For few ANDs, more buckets are made than are wanted: none of the tried sizes is safe for fewer buckets.
         (len..len + MOST).find_map(of).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
@@ -93,7 +95,7 @@ fn buckets_for_one(all: usize, size: usize) -> u128 {
 }
 
 /// Returns the least number up to `most` for which a property holds that also holds for all larger numbers.
-fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     if !holds(most) {
         return None;
     }

@@ -31,6 +31,7 @@ use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::{Own, Voles};
+use crate::bucket::least;
 use crate::coins::Coins;
 use crate::maker::Maker;
 use crate::quicksilver::{MASK, SumClaim};
@@ -53,8 +54,8 @@ impl Sizes {
     pub fn of(count: usize, security_bits: u32) -> Option<Sizes> {
         let with = |bucket: usize| {
             // Larger C are not tried: the argument that one bucket is the best to attack would not hold for them.
-            let all = (bucket..=bucket * (bucket - 1)).map(|opened| Sizes { count, bucket, opened });
-            all.into_iter().find(|sizes| sizes.are_safe(security_bits))
+            let with = |more: usize| Sizes { count, bucket, opened: bucket + more };
+            least(bucket * (bucket - 2), |more| with(more).are_safe(security_bits)).map(with)
         };
         (3..=MOST).filter_map(with).min_by_key(Sizes::all)
     }

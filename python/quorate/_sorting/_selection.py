@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,11 @@ __all__ = ["Selection", "first", "partitioned", "selection"]
 
 #: An order makes about twice as many comparisons for each row, all in fewer rounds, and exchanges no rows.
 _OF_AN_ORDER = 11
+#: The comparators of more rows are made anew each time, since they take hundreds of bytes for each row.
+_LONG = 1 << 16
+#: The number of a wire: arrays whose elements are moved have fewer than 2^32.
+_WIRE = np.uint32
+_NO_WIRES = np.arange(0, dtype=_WIRE)
 
 Wires = np.ndarray
 Pairs = tuple[Wires, Wires]
@@ -52,20 +58,41 @@ class Selection:
         return sum(len(low) for low, _ in self.layers)
 
 
-@functools.lru_cache(maxsize=64)
 def selection(count: int, k: int) -> Selection:
     """Returns the fewest comparators that select the first k of `count` rows, of two ways to do it."""
+    return _kept(count, k) if count <= _LONG else _selection(count, k)
+
+
+@functools.lru_cache(maxsize=64)
+def _kept(count: int, k: int) -> Selection:
+    return _selection(count, k)
+
+
+def _selection(count: int, k: int) -> Selection:
     if k == 0:
         return Selection((), np.arange(0))
-    whole = _pruned(_all_sorted(count), np.arange(k))
-    return min(whole, _pruned(*_tournament(count, k)), key=lambda found: found.comparisons)
+    if k == 1:
+        return Selection(tuple(_least(count)), np.arange(1))
+    blocks = _pruned(*_tournament(count, k))
+    if k <= count // 4:
+        return blocks  # a sort takes more
+    return min(_pruned(_all_sorted(count), np.arange(k)), blocks, key=lambda found: found.comparisons)
+
+
+def _least(count: int) -> Iterator[Pairs]:
+    """Yields the comparators of a sort on which the first row depends."""
+    half = 1 << max(count - 1, 0).bit_length() >> 1
+    while half > 0:
+        low = np.arange(min(half, count - half), dtype=_WIRE)
+        yield low, low + half
+        count, half = half, half // 2
 
 
 def _all_sorted(count: int) -> list[Pairs]:
     """Returns Batcher's merge exchange, which sorts all rows."""
     found = []
     for _, p, r, d in _merge_exchange.layers(count):
-        rows = np.arange(max(count - d, 0))
+        rows = np.arange(max(count - d, 0), dtype=_WIRE)
         low = rows[(rows & p) == r]
         found.append((low, low + d))
     return found
@@ -73,23 +100,36 @@ def _all_sorted(count: int) -> list[Pairs]:
 
 def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
-    blocks = [np.arange(start, min(start + k, count)) for start in range(0, count, k)]
-    found = _beside([[(b[low], b[high]) for low, high in _all_sorted(len(b))] for b in blocks])
-    while len(blocks) > 1:
+    # Blocks of k wires, and the last block if it is shorter.
+    wires, whole = np.arange(count, dtype=_WIRE), count - count % k
+    full: Any = wires[:whole].reshape(-1, k)
+    short: Any = wires[whole:].reshape(1, -1)
+    found = _beside([_in_each(full, _all_sorted(k)), _in_each(short, _all_sorted(short.size))])
+    while len(full) > 1 or short.size:
+        even = len(full) - len(full) % 2
+        pairs = [full[:even].reshape(-1, 2 * k)]
+        full = full[even:]
+        if short.size and len(full):
+            pairs.append(np.concatenate([full, short], axis=1))
+            full, short = full[:0], short[:, :0]
         merges, merged = [], []
-        for one, other in zip(blocks[::2], blocks[1::2], strict=False):
-            wires = np.concatenate([one, other])
-            layers, order = _odd_even_merge.layers(len(one), len(other))
-            merges.append([(wires[low], wires[high]) for low, high in layers])
-            merged.append(wires[order][:k])
-        blocks = merged + blocks[len(merged) * 2 :]
+        for wires in pairs:
+            layers, order = _odd_even_merge.layers(k, wires.shape[-1] - k)
+            merges.append(_in_each(wires, layers))
+            merged.append(wires[:, order[:k]])
+        full = np.concatenate([*merged, full])
         found += _beside(merges)
-    return found, blocks[0]
+    return found, full[0]
+
+
+def _in_each(blocks: np.ndarray, layers: list[Pairs]) -> list[Pairs]:
+    """Returns the comparators of one block on the wires of all blocks, each of which is a row."""
+    return [(blocks[:, low].ravel(), blocks[:, high].ravel()) for low, high in layers]
 
 
 def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
     """Joins comparators of different wires: their layers run in parallel."""
-    layers = itertools.zip_longest(*parts, fillvalue=(np.arange(0), np.arange(0)))
+    layers = itertools.zip_longest(*parts, fillvalue=(_NO_WIRES, _NO_WIRES))
     return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
 
 
@@ -123,12 +163,14 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
         ordered = _orders.sort(rows[0], rows[1:], descending=largest)
         return ordered if rest else [row[:k] for row in ordered]
     chosen = selection(count, k)
-    place = np.arange(count)  # where each wire's value stands
+    place = np.arange(count, dtype=_WIRE)  # where each wire's value stands
     last = _last_uses(chosen, count, rest)
+    live, used = place.copy(), np.zeros(count, bool)
     for layer, (low, high) in enumerate(chosen.layers):
-        used = np.zeros(count, bool)
+        live = live[last[live] > layer]
         used[low] = used[high] = True
-        left = np.flatnonzero(~used & (last > layer))
+        left = live[~used[live]]
+        used[low] = used[high] = False
         one, other = rows[0][place[low]], rows[0][place[high]]
         swap = one < other if largest else other < one
         for i, row in enumerate(rows):
@@ -136,8 +178,7 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
             bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
             met = mpc.swap(bit, one, other)
             rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
-        place = np.full(count, -1)
-        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]))
+        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]), dtype=_WIRE)
     wires = chosen.order
     if rest:
         wires = np.concatenate([wires, np.setdiff1d(np.arange(count), wires)])
@@ -147,7 +188,7 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
 def _last_uses(chosen: Selection, count: int, rest: bool) -> Wires:
     """Returns, for each wire, the last layer that uses its value."""
     end = len(chosen.layers) + 1
-    last = np.full(count, end if rest else 0)
+    last = np.full(count, end if rest else 0, np.uint32)
     for layer, (low, high) in enumerate(chosen.layers):
         last[low] = np.maximum(last[low], layer)
         last[high] = np.maximum(last[high], layer)

@@ -256,7 +256,7 @@ class Questions:
         with mpc._errors_are_stated():  # models say how far answers may be off
             made = self._made(question, mpc, asked)
         answer = made.revealed(mpc, asked.learner) if asked.reveal else made
-        if not asked.quiet:
+        if not (asked.quiet or mpc._nothing_is_sent):
             self._tell_how_far(question, mpc, asked)
         return answer
 

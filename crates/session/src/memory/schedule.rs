@@ -417,7 +417,7 @@ impl Given<'_> {
     /// Returns the largest number of elements that one unit works on.
     fn elements_per_unit(&self, id: NodeId, split: Split) -> usize {
         let (graph, node) = (self.graph(), self.graph().node(id));
-        let products = products_one_by_one(self.backend, graph, node, split.load(graph, id, 1).result);
+        let products = products_one_by_one(self.backend, graph, node, &split.load(graph, id, 1));
         split.elements_per_unit(node).max(products)
     }
 

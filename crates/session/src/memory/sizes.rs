@@ -140,7 +140,7 @@ pub(crate) fn bytes_with_windows(
     let all: Vec<u64> = operands.collect();
     let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
     let is_cut = graph.cut(id).is_some();
-    let products = products_one_by_one(backend, graph, node, load.result);
+    let products = products_one_by_one(backend, graph, node, load);
     let of_products = || backend.products_bytes(node.dtype.bits(), products, node.op != Op::Mul);
     let whole = match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
@@ -172,17 +172,18 @@ pub(crate) fn bytes_with_windows(
     STEP_BYTES + streamed + whole
 }
 
-/// Returns the number of products of secret elements in a result, where a protocol multiplies all of them at once;
-/// otherwise 0.
-pub(crate) fn products_one_by_one(backend: &dyn Footprint, graph: &Graph, node: &Node, result: usize) -> usize {
+/// Returns the number of products of secret elements in a step or a piece of it, where a protocol multiplies all of
+/// them at once; otherwise 0.
+pub(crate) fn products_one_by_one(backend: &dyn Footprint, graph: &Graph, node: &Node, load: &Sizes) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
     if has_public || backend.products_bytes(node.dtype.bits(), 1, node.op != Op::Mul) == 0 {
         return 0;
     }
     match &node.op {
-        Op::Mul => result,
-        Op::MatMul { k, .. } => result * k,
-        Op::Conv(conv) => result * conv.patch(),
+        Op::Mul => load.result,
+        // A piece may have some of the terms of one row.
+        Op::MatMul { k, .. } => load.result * load.operands.first().map_or(*k, |left| left.len.min(*k)),
+        Op::Conv(conv) => load.result * conv.patch(),
         _ => 0,
     }
 }

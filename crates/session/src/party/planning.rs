@@ -13,7 +13,7 @@ use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
-use crate::plan::dry_run::{Asked, dry_run};
+use crate::plan::dry_run::{Asked, Common, dry_run_after};
 use crate::plan::lines::by_line;
 use crate::plan::{OrderPlan, Plan, Predicted, StepPlan};
 use crate::run::operations::truncation::Truncations;
@@ -58,11 +58,15 @@ impl<B: Family> Worker<B> {
         let running = held.iter().chain(&work.nodes).copied().collect();
         let after = self.state.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
+        let mut common = Common::default();
         for party in 0..parties {
-            let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
+            let mut run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
+                if party == 0 {
+                    common = Common::default();
+                }
                 let keeps = |id| after.values.contains(&id);
                 let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures: true };
-                dry_run::<B>(&asked, (parties, party), &self.state.place.options)
+                dry_run_after::<B>(&mut common, &asked, (parties, party), &self.state.place.options)
             };
             let mut dry = run_dry(&work, limit, windows)?;
             if windows > 1 && party == 0 && allowed.less_for(&dry.need).is_some() {

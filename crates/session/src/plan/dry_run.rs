@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, Turn, dry};
+use quorate_engine::{Costs, Ctx, Demand, Error, Making, Phase, Result, Traffic, Turn, dry};
 use quorate_gadgets::Family;
 use quorate_graph::{Domain, Graph, NodeId};
 use quorate_planner::{Domains, Work, native};
@@ -87,9 +87,36 @@ pub(crate) struct Asked<'a> {
     pub figures: bool,
 }
 
+/// What dry runs of one request find at the first party, and need not find again at the others.
+pub(crate) struct Common<K> {
+    /// The schedule, with the bytes kept of what steps open that it knows of.
+    settled: Option<(Schedule, BTreeMap<NodeId, u64>)>,
+    /// The rounds of all parties, by what else they depend on.
+    exact: Option<(DependsOn<K>, Vec<Option<Rounds>>)>,
+}
+
+/// Whether circuits are garbled ahead, whether correlations are made where they are drawn, and what is made at a time.
+type DependsOn<K> = (bool, bool, BTreeSet<BTreeMap<K, usize>>);
+
+impl<K> Default for Common<K> {
+    fn default() -> Self {
+        Common { settled: None, exact: None }
+    }
+}
+
 /// Runs both phases dry as party `me` of `parties`, under a limit on memory. If the correlations do not fit the limit
 /// besides everything else, they are made where they are drawn, chunk by chunk. Their work still counts as offline.
 pub(crate) fn dry_run<B: Family>(
+    asked: &Asked<'_>,
+    party: (usize, usize),
+    options: &Options,
+) -> Result<DryRun<B::Kind>> {
+    dry_run_after::<B>(&mut Common::default(), asked, party, options)
+}
+
+/// Runs [`dry_run`] after those of the same request at other parties.
+pub(crate) fn dry_run_after<B: Family>(
+    common: &mut Common<B::Kind>,
     asked: &Asked<'_>,
     (parties, me): (usize, usize),
     options: &Options,
@@ -100,7 +127,7 @@ pub(crate) fn dry_run<B: Family>(
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need, turns } = scheduled(&dry, asked, run)?;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need, turns } = scheduled(&dry, asked, common, run)?;
     let how = (room, &schedule);
     let is_refused = figures && B::IN_TURNS && need.left_for_turns(limit) == 0;
     let made = match need.makes_ahead(limit) || is_refused {
@@ -119,9 +146,7 @@ pub(crate) fn dry_run<B: Family>(
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
         let all = Together { work, how, parties, options, garbles_ahead, figures, on_demand };
-        let mut ran = Ok(vec![]);
-        let _not_counted = deferred(|| ran = all.run::<B>(&made));
-        let exact = ran?.swap_remove(me);
+        let exact = all.of_party::<B>(me, &made, common)?;
         (offline.traffic.rounds, online.traffic.rounds) = (exact.offline, exact.online);
         exact
             .steps
@@ -148,18 +173,27 @@ struct Scheduled<K> {
 
 /// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
 /// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
-/// Where the limit leaves nothing for turns, each draw has its own.
+/// Where the limit leaves nothing for turns, each draw has its own. All parties come to the same schedule, so they take
+/// that of the first one.
 fn scheduled<B: Family>(
     dry: &B,
-    &Asked { work, held, keeps, limit, windows, .. }: &Asked<'_>,
+    &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
+    common: &mut Common<B::Kind>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
 ) -> Result<Scheduled<B::Kind>> {
+    let settled = common.settled.take();
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
+    if let Some((_, kept)) = &settled {
+        unchecked.clone_from(kept);
+    }
     let mut before: Option<Scheduled<B::Kind>> = None;
     loop {
         let windows = if limit == Limit::None { windows } else { 1 };
         let given = Given { backend: dry, work, held, keeps, unchecked: &unchecked, windows };
-        let schedule = Schedule::of(&given, bounds);
+        let schedule = match &settled {
+            Some((schedule, _)) => schedule.clone(),
+            None => Schedule::of(&given, bounds),
+        };
         let (ran, demand, garbles_ahead) = match before.take() {
             Some(same) if same.schedule.goes_like(&schedule) => (same.ran, same.demand, same.garbles_ahead),
             _ => run(&schedule)?,
@@ -167,20 +201,28 @@ fn scheduled<B: Family>(
         // Bytes that this schedule did not know of are added to what it predicts.
         let unknown = |(id, &bytes): (&NodeId, &u64)| bytes.saturating_sub(unchecked.get(id).copied().unwrap_or(0));
         let unknown: u64 = ran.unchecked.iter().map(unknown).sum();
-        let knows_all = ran.unchecked == unchecked;
-        unchecked.clone_from(&ran.unchecked);
+        let knows_all = ran.unchecked == unchecked || settled.is_some();
+        let knew = std::mem::replace(&mut unchecked, ran.unchecked.clone());
         let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
         let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(demand.totals()), B::ONLY_AHEAD);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
         let mut turns = vec![];
-        if !need.makes_ahead(limit) {
-            turns = dry.turns(&demand, need.left_for_turns(limit));
-            need.turn_bytes = turns.iter().map(|turn| dry.bytes_of_turn(&turn.totals)).max().unwrap_or_default();
-        }
         lessons += 1;
         if knows_all || lessons == MOST_LESSONS {
+            if !need.makes_ahead(limit) {
+                let left = need.left_for_turns(limit);
+                let each: Vec<BTreeMap<_, _>> = if figures && B::IN_TURNS && left == 0 {
+                    demand.sizes().into_iter().map(|draw| BTreeMap::from([draw])).collect()
+                } else {
+                    turns = dry.turns(&demand, left);
+                    turns.iter().map(|turn| turn.totals.clone()).collect()
+                };
+                need.turn_bytes = each.iter().map(|totals| dry.bytes_of_turn(totals)).max().unwrap_or_default();
+            }
             let fits = need.turn_bytes == 0 || need.fits(limit);
-            let Some(tighter) = bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits) else {
+            let tighter = bounds.tighter(limit, &schedule, need.turn_bytes);
+            let Some(tighter) = tighter.filter(|_| !fits && settled.is_none()) else {
+                common.settled = Some((schedule.clone(), knew));
                 return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need, turns });
             };
             (bounds, lessons) = (tighter, 0);
@@ -271,7 +313,7 @@ struct Together<'r, 'g> {
     on_demand: bool,
 }
 
-/// The rounds of one party.
+/// The exact rounds of one party.
 struct Rounds {
     offline: u32,
     online: u32,
@@ -279,8 +321,27 @@ struct Rounds {
 }
 
 impl Together<'_, '_> {
+    /// Returns the rounds of a party, unless it asked before.
+    fn of_party<B: Family>(&self, me: usize, made: &[Turn<B::Kind>], common: &mut Common<B::Kind>) -> Result<Rounds> {
+        let made = made.iter().map(|turn| turn.totals.clone()).collect();
+        let depends_on = (self.garbles_ahead, self.on_demand, made);
+        let known = common.exact.take().filter(|(on, all)| *on == depends_on && all[me].is_some());
+        let (depends_on, mut all) = match known {
+            Some(known) => known,
+            None => {
+                let mut ran = Ok(vec![]);
+                let _not_counted = deferred(|| ran = self.run::<B>(&depends_on.2));
+                let all = ran?.into_iter().map(Some).collect();
+                (depends_on, all)
+            }
+        };
+        let found = all[me].take().ok_or(Error::Bug { what: "rounds of a party that were taken before" });
+        common.exact = Some((depends_on, all));
+        found
+    }
+
     /// Returns the rounds of each party. Those of the offline phase are the largest of any element of `made`.
-    fn run<B: Family>(&self, made: &[Turn<B::Kind>]) -> Result<Vec<Rounds>> {
+    fn run<B: Family>(&self, made: &BTreeSet<BTreeMap<B::Kind, usize>>) -> Result<Vec<Rounds>> {
         let parties = (0..self.parties).map(|me| B::dry(self.parties, me, &self.options.choices));
         let parties = parties.collect::<Result<Vec<B>>>()?;
         for party in parties.iter().filter(|_| !self.on_demand) {
@@ -290,7 +351,7 @@ impl Together<'_, '_> {
         let rounds = vec![0; self.parties];
         let online = dry::together(&rounds, Phase::Online, async |ctx| self.online(&parties[ctx.me()], ctx).await)?;
         let mut offline: Vec<u32> = online.iter().map(|(_, costs)| costs.offline.rounds).collect();
-        for totals in made.iter().map(|turn| &turn.totals).collect::<BTreeSet<_>>() {
+        for totals in made {
             let prepare = async |ctx: &Ctx| {
                 ctx.count_alike();
                 let demand = Demand::of(totals.clone());

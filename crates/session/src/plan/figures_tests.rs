@@ -1,5 +1,6 @@
 //! Tests of plans of long arrays: their figures are those of a run, and they run few chunks.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use quorate_engine::Traffic;
@@ -9,7 +10,7 @@ use quorate_planner::{Domains, Reveal, Work};
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::meter::{Effort, Kernel};
 
-use super::dry_run::{Asked, DryRun, dry_run, run_dry};
+use super::dry_run::{Asked, Common, DryRun, dry_run, dry_run_after, run_dry};
 use crate::memory::limit::Limit;
 use crate::options::Options;
 use crate::work::effort::Taken;
@@ -103,10 +104,15 @@ impl<C: Fn(&dyn Fn(bool) -> Seen)> Visit for Runs<'_, C> {
         let reveals = vec![Reveal { node: *result, to: None }];
         let work = Work { graph, nodes: graph.needed(&[*result], &|_| false), reveals, domains: Domains::default() };
         let held = BTreeSet::new();
+        let common = RefCell::new(Common::default());
         for me in 0..parties {
             check(&|figures| {
                 let asked = Asked { work: &work, held: &held, keeps: &|_| false, limit, windows: 1, figures };
-                let dry = dry_run::<F>(&asked, (parties, me), &Options::default()).unwrap();
+                // A plan's other parties take what the first one found, and a run's find it by themselves.
+                let mut own = Common::default();
+                let common = &mut *common.borrow_mut();
+                let known = if figures { common } else { &mut own };
+                let dry = dry_run_after::<F>(known, &asked, (parties, me), &Options::default()).unwrap();
                 let mut work = [dry.offline.work, dry.online.work];
                 let mut bytes_by_step: Vec<u64> = dry.steps.talking.values().map(|step| step.bytes).collect();
                 let is_otherwise = is_otherwise::<F>(&dry, limit);

@@ -14,7 +14,7 @@ use quorate_planner::{Book, Prices, StepPrice, Work};
 
 use crate::memory::limit::Limit;
 use crate::options::Options;
-use crate::plan::dry_run::{Asked, OneStep, PredictedStep, dry_run, dry_run_of_step};
+use crate::plan::dry_run::{Asked, Common, OneStep, PredictedStep, dry_run_after, dry_run_of_step};
 use crate::plan::{Predicted, Pricing};
 
 /// Approximate seconds of dry runs of one step in one sharing, with the conversions from and to it, and of each of its
@@ -82,8 +82,9 @@ impl<B: Family> Prices for DryRuns<B> {
     fn whole(&self, work: &Work<'_>) -> Result<f64> {
         let (held, parties) = (work.before(), self.parties);
         let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1, figures: true };
+        let mut common = Common::default();
         let predicted = |me: usize| -> Result<Predicted> {
-            let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
+            let mut all = dry_run_after::<B>(&mut common, &asked, (parties, me), &self.options)?;
             // The parties' clocks differ, and they must come to the same answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
             all.seconds = 0.0;
