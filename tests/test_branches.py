@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -173,25 +174,36 @@ def test_what_a_branch_of_a_deployment_refuses(tmp_path: Path) -> None:
 
 # Each party closes the session at another time, and leaves the loop with a request that is not awaited.
 CLOSED = """
-import asyncio
+import asyncio, contextlib
 from sklearn.linear_model import LinearRegression
 model = qr.models.from_sklearn(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))
 records = np.array([[4.0]])
 def asked(session):
     return model.predict(session, records, model_owner=0, data_owner=1, reveal=False).sum()
-total = asked(mpc)
-print(round(float(total.reveal()), 3))
+ones = mpc.input(np.ones(5000, int) if mpc.me == 0 else None, owner=0, shape=5000, dtype=qr.int(32), bound=1)
+print(round(float(asked(mpc).reveal()), 3), ones[0].reveal())
 one, two = mpc.branch("one"), mpc.branch("two")
 if mpc.me == 1:
     mpc.close()
+long = two.adopt(ones)
+for _ in range(1000):
+    long = long * two.adopt(ones)
+kept = []
 async def leaves():
     with two:
-        two.adopt(total).reveal_async()
+        kept.append(long.sum().reveal_async())
+        with contextlib.suppress(qr.ConfigError):
+            two.explain(long)
+            print("waited")
 with one:
     print(round(float(asked(one).reveal()), 3))
 if mpc.me != 1:
     mpc.close()
 asyncio.run(leaves())
+try:
+    kept[0].result()
+except (qr.SessionClosed, qr.RunAborted):
+    print("stopped")
 """
 
 
@@ -201,7 +213,8 @@ def test_a_branch_outlives_its_session_with_its_models(tmp_path: Path) -> None:
         ended = deployment.run(deployment.script(CLOSED))
     finally:
         deployment.stop()
-    assert [(e.status, e.out.split()) for e in ended] == [(0, ["9.0", "9.0"])] * 3, ended
+    assert [(e.status, e.out.split()) for e in ended] == [(0, ["9.0", "1", "9.0", "stopped"])] * 3, ended
+    assert all("RuntimeWarning: a request of this branch was not awaited" in e.err for e in ended), ended
 
 
 def test_another_branch_at_another_party_is_named(tmp_path: Path) -> None:
@@ -309,6 +322,29 @@ def test_frames_estimators_and_models_are_adopted() -> None:
             assert {name: x._node for name, x in one._object_cache.of(shared, 0).items()} == {
                 name: x._node for name, x in kept.items()
             }
+
+
+def test_models_that_die_while_a_branch_is_made_are_no_fault() -> None:
+    class Model:
+        """A model that only the garbage collector frees."""
+
+        def __init__(self) -> None:
+            self.me = self
+
+    with qr.local("rss") as mpc:
+        before = gc.get_threshold()
+        gc.disable()
+        try:
+            kept = [Model() for _ in range(200)]
+            for model in [*kept, *(Model() for _ in range(200))]:
+                mpc._object_cache.of(model, 0)["x"] = 1
+            gc.set_threshold(1)
+            gc.enable()
+            with mpc.branch("one") as one:
+                assert one._object_cache.of(kept[0], 0) == {}, "what is no array is not adopted"
+        finally:
+            gc.set_threshold(*before)
+            gc.enable()
 
 
 def test_sessions_without_branches() -> None:

@@ -143,8 +143,12 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
         if self._trunk is not None and self.is_local:
             self._native, self._shadow = cast("_quorate.Session", Left()), None  # they are the other session's, too
             return
+        if not gave_up and self._may_not_wait() and self._native.is_busy():
+            gave_up = True
+            text = "a request of this branch was not awaited before the branch was closed, so its run is stopped"
+            warnings.warn_explicit(text, RuntimeWarning, *_source.line())
         try:
-            self._native.close(gave_up or (self._may_not_wait() and self._native.is_busy()))
+            self._native.close(gave_up)
         finally:
             closed(self, self._watches)
 
@@ -374,10 +378,10 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
             3 True
             None (0, 1) ()
         """
-        text = _network_text(network)
-        return Plan.of(
-            self._native.plan(self._targets(arrays, to, "explain"), text, [], None), self, text or self._network
-        )
+        text, targets = _network_text(network), self._targets(arrays, to, "explain")
+        if self._may_not_wait() and self._native.is_busy():
+            self._check_wait()  # a plan waits for the request that is under way
+        return Plan.of(self._native.plan(targets, text, [], None), self, text or self._network)
 
     def measure_network(self) -> Network:
         """Measures round-trip time and bandwidth between the parties by two small programs, run a few times each.

@@ -70,9 +70,8 @@ impl Rss {
                 }
             }
             let width = len / order.len().max(1);
-            let index: Order = Zeroizing::new(
-                order.iter().flat_map(|&row| (0..width as u32).map(move |i| row * width as u32 + i)).collect(),
-            );
+            let mut index: Order = Zeroizing::new(Vec::with_capacity(len)); // it never grows, which would leave copies
+            order.iter().for_each(|&row| index.extend((0..width as u32).map(|i| row * width as u32 + i)));
             sum = Wiped(sum.gather(&index));
         }
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 2 * self.share_count());

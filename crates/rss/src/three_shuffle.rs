@@ -143,6 +143,7 @@ fn in_order(rows: &Vector, order: Option<&Order>) -> Vector {
     if width == 1 {
         return rows.gather(order);
     }
-    let each = |&row: &u32| (0..width as u32).map(move |i| row * width as u32 + i);
-    rows.gather(&Zeroizing::new(order.iter().flat_map(each).collect::<Vec<u32>>()))
+    let mut places = Zeroizing::new(Vec::with_capacity(rows.len())); // it never grows, which would leave copies
+    order.iter().for_each(|&row| places.extend((0..width as u32).map(|i| row * width as u32 + i)));
+    rows.gather(&places)
 }

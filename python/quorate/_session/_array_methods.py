@@ -219,8 +219,9 @@ class ArrayMethods:
     def shuffle(self, *arrays: SecretArray, axis: int = 0) -> SecretArray | tuple[SecretArray, ...]:
         """Permutes the rows of all arrays along an axis by one uniformly random order, which stays secret.
 
-        The arrays may differ in dtype and in their other axes. Under "rss" it takes one round for each set of t of the
-        n parties (3, 10 and 35 rounds for 3, 5 and 7 parties). In each, a party sends t elements for every element.
+        The arrays may differ in dtype and in their other axes. Under "rss", three parties send four elements for every
+        element in two rounds: two of them party 1, one each the others. Five and seven parties take 10 and 35 rounds,
+        in each of which a party sends t elements for every element.
 
         Rounds: rss 2, aby 2, spdz2k 41, pika 2.
 

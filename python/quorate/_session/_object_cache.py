@@ -24,8 +24,8 @@ class ObjectCache:
 
     def follow(self, other: ObjectCache, adopt: Callable[[Any], Any]) -> None:
         """Begins with what `other` holds now; `adopt` makes its arrays arrays of this session, when they are used."""
-        with other._lock:
-            self._before = {key: (ref, dict(held)) for key, (ref, held) in other._found.items()}, adopt
+        found = other._found.copy()  # at once: objects that die meanwhile drop their entries
+        self._before = {key: (ref, dict(held)) for key, (ref, held) in found.items()}, adopt
 
     def of(self, thing: Any, party: int) -> dict[str, Any]:
         """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""

@@ -89,7 +89,7 @@ class Request(Generic[Value]):
         """
         native = self._native
         if native is not None:
-            if self._session is not None and not native.done():
+            if self._session is not None and (timeout is None or timeout > 0) and not native.done():
                 self._session._check_wait()
             if not native.wait(timeout):
                 raise TimeoutError(at(f"result: the run has not ended within {timeout} s; it goes on"))

@@ -53,7 +53,7 @@ impl Session {
         let (program, assumed, dropped) =
             (self.program.clone(), assumed.iter().copied().collect(), self.dropped.clone());
         let plan_of = Command::Plan(Box::new(Asked { program, reveals, assumed, dropped, reply }));
-        seat.commands.send(plan_of).map_err(|_| SessionError::WorkerGone)?;
+        seat.commands.send(plan_of).map_err(|_| self.why(SessionError::WorkerGone))?;
         Ok(Planning { plan, told, hash })
     }
 

@@ -136,6 +136,7 @@ impl Session {
     /// the session was closed, [`SessionError::Closed`].
     pub(super) fn why(&self, error: SessionError) -> SessionError {
         match error {
+            SessionError::WorkerGone if self.branches.of.is_some() && !self.closed => SessionError::BranchOver,
             SessionError::WorkerGone | SessionError::Engine(Error::Interrupted) if self.closed => SessionError::Closed,
             error => error,
         }
