@@ -33,6 +33,9 @@ const WITHIN: &str = "an owner's input lies within its stated bound";
 /// The operands of an operation on two arrays; `None` if there is no such operand.
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
+/// Both operands, as they are or converted.
+type Both<'v, T> = (Cow<'v, T>, Cow<'v, T>);
+
 impl<S: Computes> Executor<'_, S> {
     /// Computes most operations that exchange no messages, at once; `None` for all others. The result is that of
     /// [`Executor::operation`].
@@ -144,7 +147,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 
     /// Returns both operands as shares.
-    pub(crate) fn ariths<'v>(&self, (first, second): Pair<'v, S>) -> Result<(Cow<'v, S::A>, Cow<'v, S::A>)> {
+    pub(crate) fn ariths<'v>(&self, (first, second): Pair<'v, S>) -> Result<Both<'v, S::A>> {
         Ok((self.arith(first)?, self.arith(second)?))
     }
 
