@@ -198,3 +198,12 @@ fn who_was_never_reached_is_not_said_to_be_gone() {
         assert!(!is_sign_of_end(false, reply), "{reply:?}");
     }
 }
+
+/// Something else than the party may answer at an address that was never reached.
+#[test]
+fn only_an_address_that_was_reached_says_that_a_party_is_gone() {
+    let refused = || Err(Attempt::Dial(ErrorKind::ConnectionRefused));
+    let signs = [refused(), Ok(false), Ok(true), Err(Attempt::Dial(ErrorKind::TimedOut))];
+    assert_eq!(signs.map(|sign| is_sign_of_end(true, sign)), [true, true, false, false]);
+    assert!(!is_sign_of_end(false, refused()) && !is_sign_of_end(false, Ok(false)));
+}
