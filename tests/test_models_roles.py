@@ -68,6 +68,7 @@ class Recorder:
 
     def __init__(self, me: int | None) -> None:
         self.me, self.is_local = me, me is None
+        self._nothing_is_sent = False
         self._object_cache = ObjectCache()
         self._options = SimpleNamespace(max_memory=None)
         self.declared: list[tuple[Any, ...]] = []

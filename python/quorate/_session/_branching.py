@@ -86,9 +86,8 @@ class Branching:
 
     def _beside(self, native: _quorate.Session, name: str) -> Session:
         """Returns a branch of this session; `native` is this session's own in a local session."""
-        from quorate.session import Session
-
-        made = Session(native, cast("Session", self)._network, cast("Session", self)._options)
+        session = cast("Session", self)
+        made = type(session)(native, session._network, session._options)
         self._share_with(made)
         return made
 

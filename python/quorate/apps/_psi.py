@@ -86,7 +86,7 @@ def psi(
     Rounds and bytes:
         Sets of n elements take about n log2(2n) comparisons and exchanges of keys (and payloads), log2(2n) of them one
         after another. Then 2n tests for equality, n selections and a shuffle of n keys follow. Online (`mpc.explain`
-        has the offline phase, too), for two sets of 4,096 elements of 32 bits: rss 117 rounds, 906 kB; aby 88 rounds,
+        has the offline phase, too), for two sets of 4,096 elements of 32 bits: rss 116 rounds, 888 kB; aby 88 rounds,
         1.3 MB; spdz2k 150 rounds, 2.8 MB; pika 88 rounds, 850 kB. With spdz2k the offline phase of this example takes
         1.6 GB.
 
