@@ -159,6 +159,9 @@ pub trait Sharing: Clone + Send + Sync + 'static {
     /// caches.
     const FINER: usize = 1;
 
+    /// Whether gadgets choose between protocols by the number of elements, so that one has to be asked for all at once.
+    const CHOOSES_BY_NUMBER: bool = false;
+
     /// Returns [`Sharing::MOST_BITS`], or less at a party whose session options lower it.
     fn most_bits(&self) -> u32 {
         Self::MOST_BITS

@@ -37,6 +37,7 @@ impl<K: Ord + Clone> Demand<K> {
         let listed = self.order.iter().filter_map(|at| self.draws.get(at));
         let draws = Sequence::of(&listed.map(Listed::new).collect::<Vec<_>>(), 0);
         let (mut made, mut begun, mut at) = (Vec::<(Contents<K>, usize)>::new(), Begun::default(), 0);
+        let mut counted: BTreeMap<Contents<K>, usize> = BTreeMap::new();
         while at < draws.len {
             // An earlier turn began at the same draw of the repeats, so the turns since then come again.
             if let Some(Again { since, times, skipped }) = begun.begin(draws.within(at), at, made.len()) {
@@ -45,11 +46,14 @@ impl<K: Ord + Clone> Demand<K> {
                 at += skipped;
                 continue;
             }
+            if begun.0.is_empty() {
+                // Nothing is repeated here: turns so far do not come again.
+                made.drain(..).for_each(|(turn, times)| *counted.entry(turn).or_default() += times);
+            }
             let (end, totals) = fitting(&draws, at, &fits);
             made.push(((draws.step(at), totals), 1));
             at = end;
         }
-        let mut counted: BTreeMap<Contents<K>, usize> = BTreeMap::new();
         made.into_iter().for_each(|(turn, times)| *counted.entry(turn).or_default() += times);
         counted.into_iter().map(|((step, totals), times)| Turn { step, totals, times }).collect()
     }

@@ -61,6 +61,7 @@ impl Sharing for Pika {
     const CHECKED: bool = false;
     const MOST_BITS: u32 = 126;
     const KEEPS_FACTORS: bool = true;
+    const CHOOSES_BY_NUMBER: bool = true;
 
     fn say_factor(&self, x: &mut Values, name: Option<u32>) {
         match name {

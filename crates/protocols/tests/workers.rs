@@ -205,6 +205,16 @@ fn orders_of_rss_run_alike_with_any_number_of_workers() {
 }
 
 #[test]
+fn orders_of_aby_run_alike_with_any_number_of_workers() {
+    Protocol::Aby.visit(Compare(2, What::Order));
+}
+
+#[test]
+fn orders_of_pika_run_alike_with_any_number_of_workers() {
+    Protocol::Pika.visit(Compare(3, What::Order));
+}
+
+#[test]
 fn aby_runs_alike_with_any_number_of_workers() {
     Protocol::Aby.visit(Compare(2, What::Operations));
 }

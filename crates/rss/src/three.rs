@@ -83,8 +83,9 @@ impl Rss {
         let operands = |range: Range<usize>| [x, y].map(|x| x.slice(range.clone()));
         let work = async move |s: &Rss, ctx: &Ctx, [mut x, y]: [A; 2]| {
             x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| x.sub_assign(y));
-            drop(y);
-            s.msb_of_chunk(ctx, s.linear(&x, &Linear::Reduce(difference))).await
+            let reduced = s.linear(&x, &Linear::Reduce(difference));
+            drop((x, y));
+            s.msb_of_chunk(ctx, reduced).await
         };
         stream::to_lanes(self, ctx, stream::chunks(x.shape.1, difference.bits()), operands, work).await
     }

@@ -26,7 +26,7 @@ mod schedule;
 use std::ops::Range;
 use std::sync::Arc;
 
-use quorate_engine::{Ctx, Error, Linear, Positions, Result};
+use quorate_engine::{Ctx, Error, Linear, Opened, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::{Gadgets, Sign, stream};
@@ -124,22 +124,24 @@ async fn compare<S: Gadgets>(
     level: Level,
 ) -> Result<Option<Known>> {
     let pairs = known.as_ref().map(|known| known.pairs(level)).transpose().map_err(failed)?.map(Arc::new);
-    let mut chunks = stream::chunks(level.capacity, s.shape(keys).0.bits()).finer(S::FINER);
-    chunks.window *= WINDOWS;
-    let mut results = Bits::zeros(1, level.capacity);
-    let party = s.clone();
-    let work = async move |ctx: Ctx, operands: Operands<S>| {
-        let below = party.msb(&ctx, &operands.differences(&party)).await?;
-        party.open_bits(&ctx, &below).await
-    };
     let operands = |range| Operands { keys: keys.clone(), pairs: pairs.clone(), range };
-    ctx.spread(chunks, operands, work, |range, part| results.write_lanes_at(range.start, &part)).await?;
+    let results = if S::CHOOSES_BY_NUMBER {
+        Bits::clone(&*operands(0..level.capacity).compared(s, ctx).await?)
+    } else {
+        let mut chunks = stream::chunks(level.capacity, s.shape(keys).0.bits()).finer(S::FINER);
+        chunks.window *= WINDOWS;
+        let mut results = Bits::zeros(1, level.capacity);
+        let party = s.clone();
+        let work = async move |ctx: Ctx, operands: Operands<S>| operands.compared(&party, &ctx).await;
+        ctx.spread(chunks, operands, work, |range, part| results.write_lanes_at(range.start, &part)).await?;
+        results
+    };
     let Some(mut known) = known.filter(|_| !results.is_shape()) else { return Ok(None) };
     known.take(level, &results).map_err(failed)?;
     Ok(Some(known))
 }
 
-/// What a chunk of a level compares: keys of these pairs.
+/// What a level, or a chunk of it, compares: keys of these pairs.
 struct Operands<S: Gadgets> {
     keys: Arc<S::A>,
     pairs: Option<Arc<Pairs>>,
@@ -147,6 +149,14 @@ struct Operands<S: Gadgets> {
 }
 
 impl<S: Gadgets> Operands<S> {
+    /// Opens for each pair whether the key on the left is below that on the right.
+    async fn compared(&self, s: &S, ctx: &Ctx) -> Result<Opened<Bits>> {
+        let differences = self.differences(s);
+        let below = s.msb(ctx, &differences).await?;
+        drop(differences);
+        s.open_bits(ctx, &below).await
+    }
+
     /// Returns the keys on the left less those on the right.
     fn differences(&self, s: &S) -> S::A {
         match &self.pairs {
