@@ -251,7 +251,7 @@ def test_runs_of_branches_are_approved_and_logged_with_their_branch(tmp_path: Pa
         lines = [json.loads(line) for line in audit.read_text().splitlines()]
         names = [line.get("branch") for line in lines if line["event"] == "revealed"]
         assert names == [None, {"name": "two", "number": 2}, {"name": "one", "number": 1}], lines
-        swapped = deployment.script(AUDITED.replace('branch("one")', 'branch("three")'))
+        swapped = deployment.script(AUDITED.replace('branch("one")', 'branch("six")'))
         ended = [party.end() for party in [deployment.start(me, swapped, *approved) for me in range(3)]]
         assert all("NotApproved" in error_of(e) for e in ended), ended
     finally:
