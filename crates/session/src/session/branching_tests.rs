@@ -81,11 +81,20 @@ impl Exchange {
 
 /// Runs `program` as every party of a deployment. Returns its results, and what each party sent.
 fn deployed<T: Send + 'static>(
+    family: (Protocol, usize),
+    program: impl Fn(&mut Session) -> T + Send + Sync + 'static,
+) -> Vec<(T, Vec<Vec<u8>>)> {
+    deployed_in(family, "A", program)
+}
+
+/// As [`deployed`], with these sharings.
+fn deployed_in<T: Send + 'static>(
     (protocol, parties): (Protocol, usize),
+    sharings: &str,
     program: impl Fn(&mut Session) -> T + Send + Sync + 'static,
 ) -> Vec<(T, Vec<Vec<u8>>)> {
     let (exchange, program) = (Arc::<Exchange>::default(), Arc::new(program));
-    let options = Options { sharings: "A".parse().unwrap(), ..Options::default() };
+    let options = Options { sharings: sharings.parse().unwrap(), ..Options::default() };
     let threads: Vec<_> = (0..parties)
         .map(|me| {
             let (exchange, program, options) = (exchange.clone(), program.clone(), options.clone());
@@ -176,8 +185,9 @@ fn branches_go_on_from_the_values_of_their_session_in_any_order() {
 #[test]
 fn steps_of_one_number_are_others_in_each_branch() {
     let ops = [(BinaryOp::Lt, [0, 1]), (BinaryOp::Eq, [0, 1]), (BinaryOp::Lt, [1, 0])];
-    for family in FAMILIES {
-        let parties = deployed(family, move |session| {
+    let in_circuits = (FAMILIES[1], "Y"); // of which a graph remembers those of its steps
+    for (family, sharings) in FAMILIES.map(|family| (family, "A")).into_iter().chain([in_circuits]) {
+        let parties = deployed_in(family, sharings, move |session| {
             let both = [[1, 2, 3], [2, 2, 2]].map(|values| given(session, &values));
             let request = submit(session, both[0]);
             values(session, request).unwrap();
