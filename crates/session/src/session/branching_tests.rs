@@ -264,27 +264,47 @@ fn a_failure_at_one_party_leaves_a_branch_as_it_leaves_a_session() {
 #[test]
 fn what_a_branch_has_from_its_session_stays_in_it() {
     let parties = deployed(FAMILIES[0], |session| {
-        let x = given(session, &[4; 3]);
-        let square = binary(session, BinaryOp::Mul, x, x);
-        let request = submit(session, square);
-        values(session, request).unwrap();
+        let x = given(session, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let shuffled = session.build(here(), |mut b| b.shuffle(&[x])).unwrap();
+        let mixed = session.build(here(), |mut b| b.part(shuffled, 0)).unwrap();
+        let request = submit(session, mixed);
+        let drawn = values(session, request).unwrap();
         let mut one = branch(session, "a").unwrap();
+        let mut found = vec![];
         for _ in 0..4 {
-            let square = one.adopt(square, None).unwrap();
-            let request = product(&mut one, square, &[1; 3]);
-            assert_eq!(values(&mut one, request).unwrap(), [16; 3]);
-            one.release(square); // its last array
+            let mixed = one.adopt(mixed, None).unwrap();
+            let request = product(&mut one, mixed, &[1; 8]);
+            found.push(values(&mut one, request).unwrap());
+            one.release(mixed); // its last array
         }
-        session.release(square);
+        session.release(mixed);
+        one.close(false);
+        found.iter().all(|found| *found == drawn)
+    });
+    assert!(parties.into_iter().all(|(same, _)| same), "what was drawn was drawn again");
+}
+
+/// A request that nobody waits for is interrupted.
+#[test]
+fn a_request_that_is_dropped_ends_its_branch() {
+    let parties = deployed(FAMILIES[1], |session| {
+        let x = given(session, &[1; 20_000]);
         let request = submit(session, x);
         values(session, request).unwrap();
-        let square = one.adopt(square, None).unwrap();
-        let request = product(&mut one, square, &[1; 3]);
-        let found = values(&mut one, request).unwrap();
+        let mut one = branch(session, "a").unwrap();
+        let z = (0..2000).fold(x, |z, _| binary(&mut one, BinaryOp::Mul, z, x));
+        drop(submit(&mut one, z));
+        while one.is_busy() {
+            std::thread::yield_now();
+        }
+        let asked = one.submit(&[(x, None)], false);
+        let next = asked.and_then(|request| one.finish(request)).map(drop);
         one.close(false);
-        found
+        next
     });
-    assert!(parties.into_iter().all(|(found, _)| found == [16; 3]));
+    for (next, _) in parties {
+        assert!(matches!(next, Err(SessionError::BranchOver)), "{next:?}");
+    }
 }
 
 #[test]
