@@ -275,7 +275,7 @@ fn what_a_branch_has_from_its_session_stays_in_it() {
             let mixed = one.adopt(mixed, None).unwrap();
             let request = product(&mut one, mixed, &[1; 8]);
             found.push(values(&mut one, request).unwrap());
-            one.release(mixed); // its last array
+            [mixed, shuffled].into_iter().for_each(|id| one.release(id)); // their last arrays
         }
         session.release(mixed);
         one.close(false);
