@@ -148,7 +148,7 @@ class Drawer:
             return
         (x, a), (y, b) = pair
         op = self.draw(st.sampled_from(["+", "-", "*", "neg", "public +", "public *"]))
-        k, f = a.k, a.f
+        k, f = max(a.k, b.k), a.f  # a clipped value may have a bit more
         if op in ("+", "-"):
             self.keep(
                 x + y if op == "+" else x - y, number(k, f, a.units + b.units if op == "+" else a.units - b.units)
@@ -156,15 +156,15 @@ class Drawer:
         elif op == "*":
             self.keep(x * y, number(k, f, floor_shift(wrap(a.units * b.units, k), f)))
         elif op == "neg":
-            self.keep(-x, number(k, f, -a.units))
+            self.keep(-x, number(a.k, f, -a.units))
         else:
             c = self.draw(st.integers(-2, 1))
             # In fixed point a public integer is exact, and is multiplied without truncation.
-            if op == "public +" and not -(1 << (k - 1)) <= c << f < 1 << (k - 1):
+            if op == "public +" and not -(1 << (a.k - 1)) <= c << f < 1 << (a.k - 1):
                 return
             self.keep(
                 x + c if op == "public +" else c * x,
-                number(k, f, a.units + (c << f) if op == "public +" else a.units * c),
+                number(a.k, f, a.units + (c << f) if op == "public +" else a.units * c),
             )
 
     def comparison(self) -> None:
@@ -201,7 +201,7 @@ class Drawer:
         except ValueError:
             return
         chosen = exact(np.where(p.units.astype(bool), a.units, b.units))
-        self.keep(self.mpc.where(c, x, y), Value(chosen, a.k, a.f))
+        self.keep(self.mpc.where(c, x, y), Value(chosen, max(a.k, b.k), a.f))
 
     def extreme(self) -> None:
         entry = self.pick(lambda v: not v.bit and v.units.size > 0)
@@ -297,10 +297,11 @@ class Drawer:
         (x, a), (y, b) = pair
         p, q = np.broadcast_arrays(a.units, b.units)
         p, zero, q = exact(p), q == 0, exact(np.where(q == 0, 1, q))
-        clear = [wrap(exact(np.where(zero, 0, whole)), a.k) for whole in (p // q, p % q)]
+        k = max(a.k, b.k)
+        clear = [wrap(exact(np.where(zero, 0, whole)), k) for whole in (p // q, p % q)]
         quotient, rest = divmod(x, y) if self.draw(st.booleans()) else (x // y, x % y)
-        self.keep(quotient, number(a.k, 0, clear[0]))
-        self.keep(rest, number(a.k, 0, clear[1]))
+        self.keep(quotient, number(k, 0, clear[0]))
+        self.keep(rest, number(k, 0, clear[1]))
 
     def exchange(self) -> None:
         condition, pair = self.pick(lambda v: v.bit), self.pair(lambda v: True)
@@ -313,7 +314,7 @@ class Drawer:
             return
         swapped = p.units.astype(bool)
         for secret, sides in zip(self.mpc.swap(c, x, y), ((b, a), (a, b)), strict=True):
-            self.keep(secret, Value(exact(np.where(swapped, sides[0].units, sides[1].units)), a.k, a.f))
+            self.keep(secret, Value(exact(np.where(swapped, sides[0].units, sides[1].units)), max(a.k, b.k), a.f))
 
     def order(self) -> None:
         entry = self.pick(lambda v: v.units.ndim > 0)
@@ -352,7 +353,7 @@ class Drawer:
                 "max": lambda: (self.mpc.maximum(u, v), np.maximum(p, q)), "//": lambda: (u // d, p // d),
                 "%": lambda: (u % d, p % d), ">>": lambda: (u >> by, p // (1 << by)),
             }[what]()  # fmt: skip
-            self.keep(secret.astype(self.dtype), number(a.k, 0, clear))
+            self.keep(secret.astype(self.dtype), number(self.k, 0, clear))
 
     def decompose(self) -> None:
         entry = self.pick(lambda v: not v.bit)
