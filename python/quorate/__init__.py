@@ -45,6 +45,7 @@ from quorate.errors import (
     SessionClosed,
     ShadowError,
     ShapeError,
+    SubmissionError,
 )
 from quorate.functions import exp, gelu, log, reciprocal, relu, rsqrt, sigmoid, softmax, sqrt, tanh
 from quorate.lookups import lookup
@@ -88,6 +89,7 @@ __all__ = [
     "SessionClosed",
     "ShadowError",
     "ShapeError",
+    "SubmissionError",
     "Stats",
     "Table",
     "__version__",

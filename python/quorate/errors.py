@@ -28,6 +28,7 @@ __all__ = [
     "SessionClosed",
     "ShadowError",
     "ShapeError",
+    "SubmissionError",
 ]
 
 
@@ -119,6 +120,10 @@ class CheatingDetected(QuorateError, RuntimeError):
 
 class PoolExhausted(QuorateError, RuntimeError):
     """A step drew correlations that the plan of its run did not count: a bug in Quorate. Nothing was revealed."""
+
+
+class SubmissionError(QuorateError, RuntimeError):
+    """What clients of a campaign gave cannot be read: too few of them, still open, or looked at too often."""
 
 
 class ResourceError(QuorateError, MemoryError):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -39,6 +40,7 @@ from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files
 from quorate.tables._secret import Announcing
+from quorate.tables._submissions import Campaigning, Campaigns
 
 __all__ = ["Network", "Session", "connect", "local"]
 
@@ -87,7 +89,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
+class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Campaigning):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -107,6 +109,8 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing):
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches: Watch | None = None
         self._object_cache = ObjectCache()  # parameters of models
+        self._campaigns = Campaigns()
+        self._config: Path | None = None  # of a party of a deployment
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
         self.is_local: bool = native.me is None
@@ -573,6 +577,6 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
     with _names.chosen(session) as name:
         native, watches = connected(path, chosen.parts, name)
         opened = Session(native, options=chosen)
-        opened._watches = watches
+        opened._watches, opened._config = watches, Path(path)
         name.bind(opened)
     return opened

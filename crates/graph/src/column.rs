@@ -40,6 +40,17 @@ impl fmt::Display for Column {
     }
 }
 
+/// A column of a campaign: what clients gave values for. It is part of the program's hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The campaign's name.
+    pub campaign: String,
+    /// The campaign's hash.
+    pub hash: [u8; 32],
+    /// The column, of a slot of the campaign.
+    pub column: Column,
+}
+
 fn shown<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
     let all: Vec<String> = words.into_iter().map(|word| format!("'{word}'")).collect();
     let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };

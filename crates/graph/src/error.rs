@@ -98,6 +98,9 @@ pub enum Fault {
     JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
     #[error("shuffle of shapes {first} and {shape}: arrays need one axis at least, and equally many rows along it")]
     ShuffleShapes { first: Shape, shape: Shape },
+    /// No parts of a client's values, or one of another shape or dtype.
+    #[error("the parts of submitted values are arrays of one shape and of {dtype}")]
+    SubmittedParts { dtype: Dtype },
     #[error("shuffle of an array of shape {shape}: one that is shuffled has fewer than 2^31 elements")]
     ShuffleLength { shape: Shape },
     #[error("order: keys of {dtype} have no order by opened comparisons: parties may cheat, or rings are narrow")]
@@ -486,6 +489,7 @@ impl Fault {
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
+            | Fault::SubmittedParts { .. }
             | Fault::ShuffleLength { .. }
             | Fault::NoOrder { .. }
             | Fault::CircuitInputs { .. }

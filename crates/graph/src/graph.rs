@@ -234,6 +234,7 @@ impl Graph {
         let from = match &node.op {
             Op::Input { owner, column: None, .. } => format!(" from party {owner}"),
             Op::Input { owner, column: Some(column), .. } => format!(" from party {owner}, {column},"),
+            Op::Submitted(from) => format!(" from clients, {}, campaign '{}',", from.column, from.campaign),
             _ => String::new(),
         };
         format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)

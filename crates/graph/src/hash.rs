@@ -63,7 +63,7 @@ impl Hash {
         writer.hash(self);
         writer.size(parts.len());
         parts.iter().for_each(|&part| writer.hash(part));
-        let is_one = matches!(node.op, Op::Input { .. }) || node.op.is_random();
+        let is_one = matches!(node.op, Op::Input { .. } | Op::Submitted(_)) || node.op.is_random();
         writer.tag(is_one.into());
         if is_one {
             writer.size(id.index());
@@ -316,6 +316,11 @@ impl Writer {
                 if *streamed {
                     self.text("streamed");
                 }
+            }
+            Op::Submitted(submission) => {
+                self.text(&submission.campaign);
+                self.hash(Hash(submission.hash));
+                self.column(&submission.column);
             }
             Op::Constant(values) | Op::FloorDiv(values) | Op::Remainder(values) => self.repeated(values),
             Op::Scale(scale) => {

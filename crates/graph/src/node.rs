@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quorate_circuits::Circuit;
 use quorate_ring::Conv;
 
-use crate::column::Column;
+use crate::column::{Column, Submission};
 use crate::domain::Domain;
 use crate::dtype::Dtype;
 use crate::hash::Hash;
@@ -64,6 +64,8 @@ pub enum Op {
         /// input has no value between runs.
         streamed: bool,
     },
+    /// (parts): values that clients gave, as the sum of the parts in the ring, or their exclusive or.
+    Submitted(Arc<Submission>),
     /// Public values in ring units: one for each element, one for all elements, or numbers that are repeated.
     Constant(Units),
     /// (x, y): x + y in the ring.

@@ -18,6 +18,7 @@ use crate::owners::Owners;
 pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result<Origin, Fault> {
     let owners = match (&node.op, node.inputs.as_slice()) {
         (Op::Input { owner, .. }, _) => Owners::one(*owner),
+        (Op::Submitted(_), _) => Owners::clients(),
         // One array of a shuffle does not depend on the others, since the order comes from no party's input.
         (Op::Part { index, .. }, [all]) if matches!(graph.node(*all).op, Op::Shuffle { .. }) => {
             graph.node(graph.node(*all).inputs[*index]).origin.owners.clone()
@@ -52,6 +53,10 @@ fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
     let operands = node.inputs.as_slice();
     match &node.op {
         Op::Input { column, .. } => Ok(column.clone().filter(|column| column.meaning != Meaning::Numbers)),
+        Op::Submitted(submission) => {
+            let column = &submission.column;
+            Ok((column.meaning != Meaning::Numbers).then(|| Arc::new(column.clone())))
+        }
         Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) | Op::Cast | Op::Convert => {
             agreed(operands)
         }

@@ -4,11 +4,29 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Parties whose inputs a value depends on.
+/// Stands for the clients of campaigns in a set of parties.
+const CLIENTS: usize = usize::MAX;
+
+/// Parties whose inputs a value depends on. Clients of campaigns, who are no parties, count as one more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners(Option<Arc<BTreeSet<usize>>>);
 
 impl Owners {
+    /// Returns the clients alone.
+    pub fn clients() -> Owners {
+        Owners::one(CLIENTS)
+    }
+
+    /// Returns the numbers of the parties, ascending, without the clients.
+    pub fn parties(&self) -> impl Iterator<Item = usize> + '_ {
+        self.iter().filter(|&owner| owner != CLIENTS)
+    }
+
+    /// Returns whether clients are among them.
+    pub fn has_clients(&self) -> bool {
+        self.iter().any(|owner| owner == CLIENTS)
+    }
+
     /// Returns this party alone.
     pub fn one(owner: usize) -> Owners {
         Owners(Some(Arc::new([owner].into())))
@@ -19,8 +37,8 @@ impl Owners {
         self.0.is_none()
     }
 
-    /// Returns their numbers, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Returns their numbers, ascending; the clients come last.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().flat_map(|all| all.iter().copied())
     }
 
@@ -55,11 +73,13 @@ impl FromIterator<usize> for Owners {
 
 impl fmt::Display for Owners {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.iter().map(|party| party.to_string()).collect();
+        let names: Vec<String> = self.parties().map(|party| party.to_string()).collect();
         match names.len() {
+            0 if self.has_clients() => return f.write_str("clients"),
             0 => f.write_str("nobody"),
             1 => write!(f, "party {}", names[0]),
             _ => write!(f, "parties {}", names.join(", ")),
-        }
+        }?;
+        if self.has_clients() { f.write_str(" and clients") } else { Ok(()) }
     }
 }

@@ -150,6 +150,7 @@ impl Op {
         let near = |properties| Properties { result: Outcome::Near, ..properties };
         match self {
             Op::Input { .. } => of("input", true, Whole, Memory::Input, Never),
+            Op::Submitted(_) => local("submitted", Elements, Never),
             Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
             Op::Add => local("add", Elements, AtTheEnds),
             Op::Sub => local("sub", Elements, Below),

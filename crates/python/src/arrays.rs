@@ -9,7 +9,7 @@ use pyo3::types::PyByteArray;
 
 use quorate_graph::{
     BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer,
-    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, UnaryOp,
+    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, Submission, UnaryOp,
 };
 
 use quorate_session::{Data, Rows};
@@ -177,6 +177,16 @@ impl Rows for Called {
     fn read(&self, range: Range<usize>) -> Result<Data, String> {
         let read = Python::try_attach(|py| self.call(py, range).map_err(|error| words_of(py, &error)));
         read.unwrap_or_else(|| Err("the interpreter ends".into()))
+    }
+}
+
+/// A function of Python's that keeps the mark that what clients gave was looked at, at a party.
+struct Marking(Py<PyAny>);
+
+impl quorate_session::Seen for Marking {
+    fn mark(&self, party: usize, node: NodeId) -> Result<(), String> {
+        let call = |py: Python<'_>| self.0.call1(py, (party, node.0)).map(|_| ()).map_err(|error| words_of(py, &error));
+        Python::try_attach(call).unwrap_or_else(|| Err("the interpreter ends".into()))
     }
 }
 
@@ -501,6 +511,36 @@ impl Session {
     }
 
     /// Builds the values of `x`, stated to lie between these numbers of units.
+    /// Has this function called, with a party's number and a node, before that party sends its share of that node, which
+    /// depends on what clients gave.
+    fn mark_by(&self, py: Python<'_>, mark: Py<PyAny>) -> PyResult<()> {
+        self.with(py, |session| {
+            session.mark_by(std::sync::Arc::new(Marking(mark)));
+            Ok(())
+        })
+    }
+
+    /// Builds what clients gave for a column of a campaign: the sum of parts that parties input.
+    fn submitted(
+        &self,
+        py: Python<'_>,
+        parts: Vec<u32>,
+        dtype: Dtype<'_>,
+        campaign: (String, [u8; 32]),
+        column: Of,
+        line: Line,
+    ) -> PyResult<Built> {
+        let dtype = self.dtype(py, dtype, &line)?;
+        let parts: Vec<NodeId> = parts.into_iter().map(NodeId).collect();
+        let (name, hash) = campaign;
+        self.add(py, line, |mut b| b.submitted(&parts, dtype, Submission { campaign: name, hash, column: column.read() }))
+    }
+
+    /// Builds a bit for each element: whether it lies outside these bounds, in units, over the whole ring.
+    fn outside_bounds(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
+        self.add(py, line, |mut b| b.outside_bounds(NodeId(x), low, high))
+    }
+
     fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.stated(NodeId(x), low, high))
     }

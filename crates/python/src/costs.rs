@@ -93,6 +93,8 @@ fn told<'py>(py: Python<'py>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("to", told.to.clone())?;
     entry.set_item("depends_on", told.owners.clone())?;
     entry.set_item("inputs_of", told.own.clone())?;
+    entry.set_item("clients", told.clients)?;
+    entry.set_item("inputs_of_clients", told.own_clients)?;
     Ok(entry)
 }
 

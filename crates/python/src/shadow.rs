@@ -37,9 +37,8 @@ fn numbers(op: &Op) -> Vec<usize> {
         Op::Part { index, .. } => vec![*index],
         Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],
         Op::Scale(scale) => vec![scale.shift as usize],
-        Op::Input { .. } | Op::Constant(_) | Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) => {
-            vec![]
-        }
+        Op::Input { .. } | Op::Submitted(_) | Op::Constant(_) | Op::Gather(_) | Op::Reshape | Op::Broadcast => vec![],
+        Op::Concat | Op::To(_) => vec![],
         Op::AssertOneHot(_) | Op::AssertWithin | Op::Behind | Op::AsFactor => vec![],
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => vec![],
         Op::Select | Op::Other | Op::Cast | Op::Bits | Op::Compose | Op::Convert | Op::Circuit(_) => vec![],

@@ -49,3 +49,4 @@ pub use session::{
 };
 pub use work::data::{Data, Plain, Rows};
 pub use work::effort::StepCost;
+pub use work::seen::Seen;

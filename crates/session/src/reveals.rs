@@ -23,6 +23,10 @@ pub struct Told {
     /// The parties whose own inputs it discloses to others. Its elements are elements of such an input: unchanged,
     /// moved, or in a form that can be undone.
     pub own: Vec<usize>,
+    /// Whether it may depend on what clients of a campaign gave.
+    pub clients: bool,
+    /// Whether it discloses what clients gave, as `own` discloses inputs of parties.
+    pub own_clients: bool,
 }
 
 impl Told {
@@ -30,7 +34,7 @@ impl Told {
     /// together.
     pub(crate) fn all(graph: &Graph, reveals: &[Reveal], parties: usize) -> Vec<Told> {
         let groups = groups(reveals);
-        let mut own = vec![BTreeSet::new(); groups.len()];
+        let mut own = vec![(BTreeSet::new(), false); groups.len()];
         let mut found: BTreeMap<Vec<usize>, Vec<Owners>> = BTreeMap::new();
         for party in 0..parties {
             let sees = |at: &usize| groups[*at].1.as_ref().is_none_or(|to| to.contains(&party));
@@ -38,21 +42,24 @@ impl Told {
             let nodes: Vec<NodeId> = seen.iter().map(|&at| groups[at].0).collect();
             let owners = found.entry(seen.clone()).or_insert_with(|| graph.own_inputs_together(&nodes));
             for (&at, owners) in seen.iter().zip(owners) {
-                own[at].extend(owners.iter().filter(|&owner| owner != party));
+                own[at].0.extend(owners.parties().filter(|&owner| owner != party));
+                own[at].1 |= owners.has_clients();
             }
         }
-        let each = |((node, to), own): (_, BTreeSet<usize>)| Told::of(graph, node, to, own.into_iter().collect());
+        let each = |((node, to), own): (_, (BTreeSet<usize>, bool))| Told::of(graph, node, to, own);
         groups.into_iter().zip(own).map(each).collect()
     }
 
-    fn of(graph: &Graph, node: NodeId, to: Option<Vec<usize>>, own: Vec<usize>) -> Told {
-        let known = graph.node(node);
+    fn of(graph: &Graph, node: NodeId, to: Option<Vec<usize>>, (own, own_clients): (BTreeSet<usize>, bool)) -> Told {
+        let (known, owners) = (graph.node(node), graph.owners(node));
         Told {
             what: graph.describe(node),
             shape: known.shape.clone(),
             dtype: known.dtype.to_string(),
-            owners: graph.owners(node).iter().collect(),
-            own,
+            owners: owners.parties().collect(),
+            clients: owners.has_clients(),
+            own: own.into_iter().collect(),
+            own_clients,
             to,
         }
     }
@@ -89,9 +96,11 @@ pub(crate) fn named(to: Option<&[usize]>) -> String {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", self.what, named(self.to.as_deref()))?;
-        match self.owners.as_slice() {
-            [] => f.write_str(", which depends on nobody's input"),
-            owners => write!(f, ", which depends on the inputs of {}", named(Some(owners))),
+        match (self.owners.as_slice(), self.clients) {
+            ([], false) => f.write_str(", which depends on nobody's input"),
+            ([], true) => f.write_str(", which depends on the inputs of clients"),
+            (owners, false) => write!(f, ", which depends on the inputs of {}", named(Some(owners))),
+            (owners, true) => write!(f, ", which depends on the inputs of {} and of clients", named(Some(owners))),
         }
     }
 }

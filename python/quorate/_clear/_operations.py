@@ -276,6 +276,13 @@ def _bits(step: Step, value: np.ndarray) -> np.ndarray:
     return ((value.astype(object)[..., None] >> np.arange(width).astype(object)) & 1).reshape(step.shape)
 
 
+def _submitted(step: Step, *parts: np.ndarray) -> np.ndarray:
+    total = sum((part.astype(object) for part in parts[1:]), start=parts[0].astype(object))
+    bits = step.dtype.bits
+    low = 0 if step.dtype.kind in ("uint", "bit") else -(1 << (bits - 1))
+    return np.asarray((total - low) % (1 << bits) + low)
+
+
 def _divided(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns quotients and remainders; both are 0 where the divisor is 0."""
     zero = np.asarray(b == 0).astype(bool)
@@ -330,6 +337,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "assert_one_hot": lambda step, a: a,
     "assert_within": lambda step, a, outside: a,
     "behind": lambda step, a, *proofs: a,
+    "submitted": _submitted,
     "lookup": _lookup,
 }
 

@@ -20,6 +20,8 @@ class RevealPlan:
         depends_on: the parties on whose inputs it may depend. No other input has any influence on it.
         inputs_of: the parties whose own inputs it shows to others: whole, in part, in another order, or in a form that
             anyone can undo.
+        clients: whether it may depend on what clients of a campaign gave.
+        inputs_of_clients: whether it shows what clients gave, as `inputs_of` says of parties.
         tells: a description of what its owner announces to all parties (`announce`, `input_frame`, `input_file`); empty
             otherwise.
     """
@@ -32,6 +34,8 @@ class RevealPlan:
     depends_on: tuple[int, ...]
     inputs_of: tuple[int, ...] = ()
     tells: str = ""
+    clients: bool = False
+    inputs_of_clients: bool = False
 
     HEADS = ("reveals", "shape", "dtype", "to", "depends on inputs of", "value")
 
@@ -47,23 +51,31 @@ class RevealPlan:
             depends_on=tuple(raw["depends_on"]),
             inputs_of=tuple(raw["inputs_of"]),
             tells=tells,
+            clients=raw["clients"],
+            inputs_of_clients=raw["inputs_of_clients"],
         )
 
     @property
     def warning(self) -> str | None:
         """A warning if the reveal shows a party's own input to others; None otherwise, and for announced values."""
-        if not self.inputs_of or self.tells:
+        if not (self.inputs_of or self.inputs_of_clients) or self.tells:
             return None
         others = "all parties" if self.to is None else _named(self.to, "")
-        own = "inputs of their own" if len(self.inputs_of) > 1 else "an input of its own"
+        is_one = len(self.inputs_of) == 1 and not self.inputs_of_clients
+        own, whose = "an input of its own" if is_one else "inputs of their own", self._inputs_of()
         return (
-            f"WARNING: {self.line} reveals to {others} what {_named(self.inputs_of, '')} gave as {own}: as it is, in "
+            f"WARNING: {self.line} reveals to {others} what {whose} gave as {own}: as it is, in "
             f"part, in another order, or in a form that anyone can invert ({self.what})"
         )
+
+    def _inputs_of(self) -> str:
+        return _with_clients(self.inputs_of, self.inputs_of_clients, "")
 
     @property
     def remark(self) -> str:
         """A line that says what an owner announces."""
+        if self.clients:
+            return f"{self.line}: all parties learn {self.tells}"
         return f"{self.line}: {_named(self.depends_on, 'nobody')} tells all parties {self.tells}"
 
     def row(self) -> list[str]:
@@ -73,7 +85,7 @@ class RevealPlan:
             str(self.shape),
             self.dtype,
             "all parties" if self.to is None else _named(self.to, ""),
-            _named(self.depends_on, "nobody"),
+            _with_clients(self.depends_on, self.clients, "nobody"),
             self.what,
         ]
 
@@ -82,3 +94,9 @@ def _named(parties: tuple[int, ...], nobody: str) -> str:
     if len(parties) == 1:
         return f"party {parties[0]}"
     return f"parties {', '.join(map(str, parties))}" if parties else nobody
+
+
+def _with_clients(parties: tuple[int, ...], clients: bool, nobody: str) -> str:
+    if not clients:
+        return _named(parties, nobody)
+    return f"{_named(parties, '')} and clients" if parties else "clients"

@@ -17,6 +17,7 @@ mod order;
 mod quotient;
 mod real;
 mod stated;
+mod submitted;
 mod within;
 
 use std::sync::Arc;

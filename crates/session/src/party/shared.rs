@@ -400,6 +400,7 @@ mod tests {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            seen: None,
             progress: Default::default(),
             reply: channel().0,
         }

@@ -18,7 +18,7 @@ use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
 use crate::memory::sizes::held_bytes;
-use crate::party::stats::{Progress, RunStats, Watch};
+use crate::party::stats::{RunStats, Watch};
 use crate::party::store::{Kept, Store};
 use crate::plan::dry_run::{Asked, DryRun, dry_run};
 use crate::plan::lines::by_line;
@@ -149,7 +149,7 @@ impl<B: Family> Worker<B> {
         if state.prices.is_some() {
             run.compare(plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations))?;
         }
-        state.carry_out(run, planned, (&job.progress, job.units), (started, wire_before)).map(Some)
+        state.carry_out(run, planned, &job, (started, wire_before)).map(Some)
     }
 }
 
@@ -191,15 +191,16 @@ impl<B: Family> State<B> {
         Ok(Planned { work, after, dry, allowed, limit, own_seconds: decided.own_seconds })
     }
 
-    /// Carries out a run that is planned and begun; `units`: fixed point is revealed in units of its ring.
+    /// Carries out a run that is planned and begun.
     fn carry_out(
         &mut self,
         mut run: Run<'_>,
         planned: Planned<'_, B>,
-        (progress, units): (&Progress, bool),
+        job: &Job,
         (started, wire_before): (Watch, u64),
     ) -> std::result::Result<Outcome, SessionError> {
         let Planned { work, after, dry, allowed, limit, own_seconds } = planned;
+        let progress = &job.progress;
         let (graph, number, need) = (work.graph, run.agreement().run, dry.need);
         let keep_node = |id: NodeId| after.values.contains(&id);
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
@@ -237,11 +238,12 @@ impl<B: Family> State<B> {
         let around = Around { known: &self.store.values, inputs: &self.store.inputs, keep: &keep_node };
         let mut executor = Executor::new(&self.backend, &work, around, (room, &schedule));
         executor.ahead = made;
+        executor.seen = job.seen.as_deref();
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
         let (mut done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let online_jobs = run.take_job_seconds();
         done.steps.add_jobs(&online_jobs.by_step);
-        let revealed = decoded(graph, &work.reveals, done.opened, units);
+        let revealed = decoded(graph, &work.reveals, done.opened, job.units);
         // From here on this party can finish the run, and confirms this. It keeps what was computed until the next
         // handshake decides whether the run counts.
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());

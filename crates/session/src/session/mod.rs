@@ -58,6 +58,7 @@ use crate::plan::Setting;
 use crate::session::branching::Branches;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, Rows, encode_input, encode_part};
+use crate::work::seen::Seen;
 use quorate_protocols::{Protocol, Visit};
 
 struct Seat {
@@ -106,6 +107,8 @@ pub struct Session {
     /// The runs so far, and those that are approved.
     approval: Approval,
     audit: Option<Arc<Mutex<Audit>>>,
+    /// Keeps the mark that what clients gave was looked at, from when the program reads it.
+    seen: Option<Arc<dyn Seen>>,
     branches: Branches,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
@@ -247,6 +250,12 @@ impl Session {
         } else if let Some(last) = self.stating.iter().rposition(|thread| *thread == me) {
             self.stating.remove(last);
         }
+    }
+
+    /// Has a mark made at each party of this process before it sends its share of a result that depends on what clients
+    /// gave, from the next request on.
+    pub fn mark_by(&mut self, seen: Arc<dyn Seen>) {
+        self.seen = Some(seen);
     }
 
     /// Accepts the stated bound of an input without a proof, where parties may cheat and bounds are proven. All parties

@@ -68,6 +68,7 @@ impl Session {
             inputs: std::mem::take(&mut seat.inputs),
             dropped: dropped.clone(),
             branch: how.branch.clone(),
+            seen: self.seen.clone(),
             progress: Progress::default().into(),
             reply: reply.clone(),
         };

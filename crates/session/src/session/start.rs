@@ -180,6 +180,7 @@ impl Session {
             stating: vec![],
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
+            seen: None,
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
             branches: Branches { connects, ..Branches::default() },
             closed: false,

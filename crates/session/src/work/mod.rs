@@ -3,4 +3,5 @@
 pub(crate) mod data;
 pub(crate) mod effort;
 pub(crate) mod order;
+pub(crate) mod seen;
 pub(crate) mod value;

@@ -41,7 +41,8 @@ fn run(queue: &Arc<Queue>, number: u64) {
         inputs: BTreeMap::new(),
         dropped: vec![],
         branch: None,
-        progress: Default::default(),
+        seen: None,
+            progress: Default::default(),
         reply: channel().0,
     };
     queue.run(number, (0..2).map(job).collect());
@@ -257,6 +258,7 @@ impl World {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            seen: None,
             progress: Default::default(),
             reply,
         };

@@ -1,0 +1,322 @@
+"""What clients of a campaign gave, as secret arrays of a session.
+
+A client's values are the sum of uniform parts, one for each of the servers that it chose. Each server inputs its parts
+as values of its own, and the program adds them up in the ring. So nothing that servers exchange differs from other
+inputs, and the order of events is what this file is about: the servers compare what they hold, agree on a list, and
+check bounds, before anything else uses the values. **Source**: docs/security/clients.md. **Model**: parties follow the
+protocol; clients may do anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from quorate import _source, dtypes
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.errors import ConfigError, SubmissionError
+
+if TYPE_CHECKING:
+    from quorate.campaigns import Frozen
+    from quorate.session import Session
+    from quorate_client.campaign import Campaign, Column, Slot
+
+__all__ = ["Campaigning", "Campaigns", "Submissions"]
+
+_WORD = dtypes.int(32)
+
+# The number of looks of a server at a campaign's results, and the hash of the list then.
+_HISTORY_WORDS = 1 + 8
+
+
+class Submissions:
+    """What clients gave for a slot of a campaign: a secret array for each column. Made by `Session.campaign`.
+
+    The first axis of each array has a place for each packet that the campaign admits; the axes of the column follow.
+    Places of clients that gave nothing, withdrew or were refused are 0, as is their bit of `present`, so sums need no
+    care. The number of places is the campaign's, so the program and its approval are the same whoever takes part.
+
+    Attributes:
+        present: a secret bit for each place: whether its values count.
+    """
+
+    def __init__(self, present: SecretArray, arrays: Mapping[str, SecretArray]) -> None:
+        self.present, self._arrays = present, dict(arrays)
+
+    def _adopted_by(self, session: Session) -> Submissions:
+        return Submissions(session.adopt(self.present), session.adopt(self._arrays))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the campaign's order."""
+        return tuple(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __getitem__(self, name: str) -> SecretArray:
+        if name not in self._arrays:
+            known = ", ".join(map(repr, self._arrays))
+            raise ConfigError(at(f"submissions have no column {name!r}; there are {known}"))
+        return self._arrays[name]
+
+    def __repr__(self) -> str:
+        named = ", ".join(f"{name}: {array.dtype}" for name, array in self._arrays.items())
+        return f"Submissions({len(self)} places; {named})"
+
+
+class _Bound:
+    """A campaign that a session reads: its frozen state at the parties of this process, and the agreed list.
+
+    Without states, in a program that is explained, no values are read and everything is taken to be present.
+    """
+
+    def __init__(self, campaign: Campaign, states: Mapping[int, Frozen]) -> None:
+        self.campaign, self.states = campaign, dict(states)
+        self.chosen: list[np.ndarray] = []  # of each slot
+        self.looks, self.list_hash = 0, b""
+        self.slots: dict[str, Submissions] = {}
+
+    def mark(self, party: int) -> None:
+        """Keeps, at a party of this process, that results of this list are looked at."""
+        self.states[party].seen(self.looks + 1, self.list_hash)
+
+
+class Campaigns:
+    """The campaigns that a session reads."""
+
+    def __init__(self) -> None:
+        self.bound: dict[bytes, _Bound] = {}
+        self.verdicts: set[int] = set()  # nodes of bits about bounds, whose reveal is no look at results
+
+    def mark(self, party: int, node: int) -> None:
+        """Keeps, at a party of this process that is about to reveal a node, that results are looked at."""
+        if node not in self.verdicts:
+            for bound in self.bound.values():
+                bound.mark(party)
+
+
+class Campaigning:
+    """The methods of `Session` that read what clients of campaigns gave."""
+
+    _campaigns: Campaigns
+    _config: Path | None
+
+    def campaign(
+        self,
+        path: str | os.PathLike[str],
+        slot: str | None = None,
+        config: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    ) -> Submissions:
+        """Returns what clients of a campaign gave for a slot, once it is closed. Experimental.
+
+        The first call for a campaign ends in a run in which all parties learn which packets each of them holds, by the
+        hashes of the packets' headers. Of each client the packet of the highest number counts that all parties hold.
+        If the campaign checks bounds, each slot has a run in which all parties learn which packets have values outside
+        their bounds; these count as absent. Nothing else of the values is opened.
+
+        Before the first result that depends on what clients gave is revealed, each party records that the campaigns of
+        the session are looked at. After that, other sessions may read the same campaign only as often as its `again`
+        says, and only if the same packets count; otherwise clients have to give their values again.
+
+        Args:
+            path: the campaign's file, the same at all parties, as `quorate campaign create` takes it.
+            slot: the name of a slot; a campaign with one slot needs none.
+            config: the server's `party.toml`, beside which `serve.toml` says where its packets are; by default that of
+                the session. In a local session a list of them, one for each party.
+
+        Rounds and bytes:
+            As those of inputs and reveals: 24 words of 32 bits for each place of all slots, from each party to all;
+            then for each column an input of each party that may have parts, twice if bounds are checked, and one
+            comparison for each element, with a bit for each place to all.
+
+        Raises:
+            SubmissionError: the campaign is open, was looked at too often, has too few clients, or is not approved at
+                this party.
+            ConfigError: the campaign is for another protocol or number of parties; the family lets parties cheat.
+        """
+        session = cast("Session", self)
+        bound = self._bound(session, path, config)
+        index = bound.campaign.slot_index(slot)
+        name = bound.campaign.slots[index].name
+        if name not in bound.slots:
+            bound.slots[name] = _Entry(session, bound, index).submissions(self._campaigns.verdicts)
+        return bound.slots[name]
+
+    def _bound(self, session: Session, path: Any, config: Any) -> _Bound:
+        from quorate_client.campaign import Campaign  # needs packages of the extra `serve`
+
+        campaign, known = Campaign.from_toml(path), self._campaigns.bound
+        if campaign.hash not in known:
+            _check_fits(session, campaign)
+            states = {} if session._nothing_is_sent else _frozen(session, campaign, config)
+            bound = _Bound(campaign, states)
+            _agree(session, bound)
+            known[campaign.hash] = bound
+            if states:
+                session._native.mark_by(self._campaigns.mark)
+        return known[campaign.hash]
+
+
+def _check_fits(session: Session, campaign: Campaign) -> None:
+    """Refuses a campaign that is not for this session's family, options and parties."""
+    if session._native.is_checked():
+        raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
+    if (campaign.protocol, len(campaign.servers)) != (session.protocol, session.parties):
+        wanted = f"{campaign.protocol} with {len(campaign.servers)} parties"
+        raise ConfigError(
+            at(f"campaign {campaign.name!r} is for {wanted}, and this is {session.protocol} with {session.parties}")
+        )
+
+
+def _frozen(session: Session, campaign: Campaign, config: Any) -> dict[int, Frozen]:
+    """Freezes the campaign at the parties of this process."""
+    from quorate.campaigns import freeze
+
+    if not session.is_local:
+        config = config or session._config
+        if config is None:
+            raise ConfigError(at("campaign: give config=, the `party.toml` beside the server's `serve.toml`"))
+        return {int(session.me): freeze(campaign, config)}
+    if config is None or isinstance(config, (str, os.PathLike)) or len(config) != session.parties:
+        what = f"a list of {session.parties} files `party.toml`, one for each party"
+        raise ConfigError(at(f"campaign: in a local session give config=, {what}"))
+    return {party: freeze(campaign, own) for party, own in enumerate(config)}
+
+
+def _agree(session: Session, bound: _Bound) -> None:
+    """Has all parties learn which packets each of them holds, and chooses those that count."""
+    from quorate.campaigns import WORDS, History, agreed, hash_of_list, looks_before, settled
+
+    campaign = bound.campaign
+    shapes = [(slot.per_client * campaign.most_clients, 2, WORDS) for slot in campaign.slots]
+    ends = np.cumsum([_HISTORY_WORDS, *(int(np.prod(shape)) for shape in shapes)])
+    told = []
+    for party in range(session.parties):
+        state, own = bound.states.get(party), None
+        if state is not None:
+            history = np.frombuffer(state.history.list_hash.ljust(32, b"\0"), "<i4")
+            records = [state.record(slot).ravel() for slot in range(len(shapes))]
+            own = np.concatenate([np.array([state.history.looks], np.int32), history, *records])
+        column = (f"packets of campaign {campaign.hash.hex()}", None)
+        told.append(session._input(own, party, (int(ends[-1]),), _WORD, None, column))
+    table = session._tell(session.stack(told), f"which packets of campaign {campaign.name!r} each of them holds")
+    if not bound.states:
+        return
+    heard = np.ascontiguousarray(table, np.int32)
+    for start, end, shape, slot in zip(ends, ends[1:], shapes, campaign.slots, strict=False):
+        common = agreed([row[start:end].reshape(shape) for row in heard])
+        bound.chosen.append(settled(common, slot.per_client))
+    bound.list_hash = hash_of_list(campaign.hash, bound.chosen)
+    before = [History(int(row[0]), row[1:_HISTORY_WORDS].astype("<i4").tobytes() if row[0] else b"") for row in heard]
+    bound.looks = looks_before(before, campaign.again, bound.list_hash)
+
+
+class _Entry:
+    """The way of a slot's values into a session."""
+
+    def __init__(self, session: Session, bound: _Bound, slot: int) -> None:
+        self._session, self._bound, self._index = session, bound, slot
+        self._campaign: Campaign = bound.campaign
+        self._slot: Slot = bound.campaign.slots[slot]
+        self._places = self._slot.per_client * self._campaign.most_clients
+
+    def submissions(self, verdicts: set[int]) -> Submissions:
+        """Inputs the parts of the packets that count, after their bounds are checked."""
+        words = self._check_number(self._chosen())
+        checked = [column for column in self._slot.columns if column.is_bounded and self._campaign.check == "bound"]
+        if checked:
+            words = self._check_number(self._within(words, checked, verdicts))
+        arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
+        return Submissions(self._present(words), arrays)
+
+    def _chosen(self) -> np.ndarray | None:
+        return self._bound.chosen[self._index] if self._bound.states else None
+
+    def _check_number(self, words: np.ndarray | None) -> np.ndarray | None:
+        """Drops packets that ask for more clients than there are; there must be as many as the campaign asks for."""
+        from quorate.campaigns import clients_of, present, settled
+
+        if words is None:
+            return None
+        words = settled(words, self._slot.per_client)
+        found, least = clients_of(present(words), self._slot.per_client), self._campaign.at_least
+        if found < least:
+            raise SubmissionError(
+                at(
+                    f"campaign {self._campaign.name!r}: {found} clients gave values for slot {self._slot.name!r}, fewer "
+                    f"than the {least} that it asks for: nothing of them was looked at"
+                )
+            )
+        return words
+
+    def _within(self, words: np.ndarray | None, columns: Sequence[Column], verdicts: set[int]) -> np.ndarray | None:
+        """Opens whether the values of each packet are within their bounds, and drops packets whose values are not."""
+        session, outside = self._session, []
+        raw = {column.name: array for column, array in self._entered(words)}
+        for column in columns:
+            array = raw[column.name]
+            native = session._native.outside_bounds(array._node, column.lowest, column.highest, _source.line())
+            bits = SecretArray(session, native).reshape(self._places, -1)
+            outside.append(bits if bits.shape[1] == 1 else bits.max(axis=1).reshape(-1, 1))
+        refused = session.concatenate(outside, axis=1).max(axis=1)
+        verdicts.add(refused._node)
+        what = f"which packets of slot {self._slot.name!r} have values outside the bounds of campaign "
+        shown = session._tell(refused, what + repr(self._campaign.name))
+        if words is None:
+            return None
+        is_refused = np.asarray(shown, bool) & words.any(axis=1)
+        for state in self._bound.states.values():
+            state.outcomes(self._index, words, is_refused)
+        return np.where(is_refused[:, None], 0, words)
+
+    def _entered(self, words: np.ndarray | None) -> Iterator[tuple[Column, SecretArray]]:
+        """Inputs the parts of these packets, and adds them up."""
+        session, campaign = self._session, self._campaign
+        owners = range(session.parties if campaign.protocol == "rss" else 2)
+        own = {}
+        if words is not None:
+            own = {party: state.parts(self._index, words) for party, state in self._bound.states.items()}
+        for column in self._slot.columns:
+            kind = dtypes.bit if column.dtype.kind == "bit" else dtypes.uint(column.dtype.bits)
+            form = (self._places, *column.shape), kind, None, (column.name, None)
+            parts = [session._input(own.get(party, {}).get(column.name), party, *form)._node for party in owners]
+            yield column, self._submitted(parts, column.name, _dtype(column))
+
+    def _submitted(self, parts: list[int], name: str, dtype: dtypes.Dtype) -> SecretArray:
+        source = (self._campaign.name, self._campaign.hash)
+        native = self._session._native
+        return SecretArray(
+            self._session, native.submitted(parts, dtype.parts, source, (name, None), _source.line())
+        )
+
+    def _stated(self, column: Column, array: SecretArray) -> SecretArray:
+        """States the range that was checked; places without values are 0."""
+        if not column.is_bounded or self._campaign.check != "bound":
+            return array
+        low, high = min(column.lowest, 0), max(column.highest, 0)
+        native = self._session._native
+        return SecretArray(self._session, native.stated(array._node, low, high, _source.line()))
+
+    def _present(self, words: np.ndarray | None) -> SecretArray:
+        """Enters which places count, as values that party 0 inputs, so that they are no part of the program."""
+        from quorate.campaigns import present
+
+        own = present(words) if words is not None and 0 in self._bound.states else None
+        part = self._session._input(own, 0, (self._places,), dtypes.bit, None, ("present", None))
+        return self._submitted([part._node], "present", dtypes.bit)
+
+
+def _dtype(column: Column) -> dtypes.Dtype:
+    kind, bits = column.dtype.kind, column.dtype.bits
+    if kind == "bit":
+        return dtypes.bit
+    return dtypes.fixed(bits, column.dtype.frac) if kind == "fixed" else dtypes.Dtype(kind, bits)
