@@ -64,7 +64,7 @@ pub enum Op {
         /// input has no value between runs.
         streamed: bool,
     },
-    /// (parts): values that clients gave, as the sum of the parts in the ring, or their exclusive or.
+    /// (parts): values that clients gave, as the sum of the parts in the ring, which may wrap, or their exclusive or.
     Submitted(Arc<Submission>),
     /// Public values in ring units: one for each element, one for all elements, or numbers that are repeated.
     Constant(Units),

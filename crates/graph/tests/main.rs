@@ -18,5 +18,6 @@ mod repeated;
 mod reveals;
 mod robust;
 mod streamed;
+mod submitted;
 mod values;
 mod within;

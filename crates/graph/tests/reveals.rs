@@ -17,7 +17,7 @@ fn at(graph: &mut Graph) -> Builder<'_> {
 }
 
 fn known(graph: &Graph, id: NodeId) -> (Vec<usize>, Vec<usize>) {
-    (graph.owners(id).iter().collect(), graph.own_inputs(id).iter().collect())
+    (graph.owners(id).parties().collect(), graph.own_inputs(id).parties().collect())
 }
 
 /// Builds a layer of a sorting network: swaps where the first row of a pair is larger.
@@ -487,7 +487,7 @@ fn elements_that_are_seen_one_by_one_are_looked_at_together() {
     let mut graph = Graph::new();
     let [x, y, _] = three(&mut graph);
     let together = |graph: &Graph, ids: &[NodeId]| -> Vec<Vec<usize>> {
-        graph.own_inputs_together(ids).iter().map(|owners| owners.iter().collect()).collect()
+        graph.own_inputs_together(ids).iter().map(|owners| owners.parties().collect()).collect()
     };
     let product = at(&mut graph).binary(BinaryOp::Mul, x, y).unwrap();
     let in_order = sorted(&mut graph, x);

@@ -10,7 +10,6 @@ use super::{Builder, Built};
 use crate::column::Submission;
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op};
 
 impl Builder<'_> {
@@ -23,20 +22,29 @@ impl Builder<'_> {
         self.attempt(|b| b.build_submitted(parts, dtype.checked()?, from))
     }
 
-    /// Builds a bit for each element: whether it lies outside `low` to `high`, in units, over the whole ring, whatever
-    /// is proven of `a`.
+    /// Builds a bit for each element of values that clients gave: whether it lies outside `low` to `high`, in units. The
+    /// lowest number of these bounds is moved to that of the ring, so that one comparison covers both ends; over the
+    /// whole ring, since a client may give anything.
     ///
     /// # Errors
     /// [`Fault::Bounds`]: bounds that the dtype does not hold.
     pub fn outside_bounds(&mut self, a: NodeId, low: i128, high: i128) -> Built {
-        self.attempt(|b| {
-            let dtype = b.graph.get(a)?.dtype;
-            let is_held = low <= high && [low, high].iter().all(|&end| dtype.range().contains(end));
-            if dtype == Dtype::Bit || !is_held {
-                return Err(Fault::Bounds { low: low as f64, high: high as f64, dtype });
-            }
-            b.outside_range(a, Interval::new(low, high))
-        })
+        self.attempt(|b| b.build_outside_bounds(a, low, high))
+    }
+
+    fn build_outside_bounds(&mut self, a: NodeId, low: i128, high: i128) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, shape, all) = (node.dtype, node.shape.clone(), node.dtype.range());
+        let Op::Submitted(from) = node.op.clone() else { return Err(Fault::SubmittedParts { dtype }) };
+        if dtype == Dtype::Bit || low > high || !all.contains(low) || !all.contains(high) {
+            return Err(Fault::Bounds { low: low as f64, high: high as f64, dtype });
+        }
+        let constant = |b: &mut Self, value| b.graph.push_constant(vec![value], shape.clone(), dtype, &b.at);
+        let by = constant(self, dtype.wrap(all.lo() - low))?;
+        let moved = Node::new(Op::Submitted(from), vec![a, by], shape.clone(), dtype, &self.at);
+        let moved = self.graph.append(moved)?;
+        let highest = constant(self, high - low + all.lo())?;
+        self.emit_as(Op::Lt, &[highest, moved], Dtype::Bit)
     }
 
     fn build_submitted(&mut self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Result<NodeId, Fault> {

@@ -11,7 +11,6 @@
 use super::{Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Unproven};
 
 impl Builder<'_> {
@@ -51,18 +50,14 @@ impl Builder<'_> {
         self.graph.append(node)
     }
 
+    /// Builds a bit for each element: whether it lies outside its range. The lowest number of the range is moved to
+    /// that of the ring, so that one comparison covers both ends.
     fn outside(&mut self, a: NodeId) -> Result<NodeId, Fault> {
-        self.outside_range(a, self.graph.node(a).range())
-    }
-
-    /// Builds a bit for each element: whether it lies outside a range. The lowest number of the range is moved to that
-    /// of the ring, so that one comparison covers both ends.
-    pub(super) fn outside_range(&mut self, a: NodeId, range: Interval) -> Result<NodeId, Fault> {
         let node = self.graph.node(a);
-        let (all, is_unsigned) = (node.dtype.range(), node.dtype.is_unsigned());
+        let (range, all, is_unsigned) = (node.range(), node.dtype.range(), node.dtype.is_unsigned());
         let mut moved = self.in_whole_ring(Op::Reshape, vec![a])?;
         if range.lo() > 0 {
-            // Two steps; neither wraps if the value is in the range.
+            // Two steps; neither wraps if the owner keeps to its bound.
             moved = self.moved_by(Op::Sub, moved, range.lo())?;
             moved = if is_unsigned { moved } else { self.moved_by(Op::Add, moved, all.lo())? };
         } else if range.lo() > all.lo() {

@@ -19,6 +19,8 @@ mod request;
 mod requests_tests;
 mod running;
 #[cfg(test)]
+mod seen_tests;
+#[cfg(test)]
 mod shown_values_tests;
 mod start;
 #[cfg(test)]

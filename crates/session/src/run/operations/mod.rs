@@ -142,6 +142,7 @@ impl<S: Computes> Executor<'_, S> {
     fn submitted(&self, parts: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let sum = |sum: Value<S>, part: &Arc<Value<S>>| match (&sum, &**part) {
             (Value::Arith(x), Value::Arith(y)) => Ok(Value::Arith(self.s.add(x, y))),
+            (Value::Arith(x), Value::Public(Plain::Vector(v))) => Ok(Value::Arith(self.s.add_public(x, v))),
             (Value::Bits(x), Value::Bits(y)) => Ok(Value::Bits(self.s.xor(x, y))),
             _ => Err(KINDS),
         };

@@ -1,0 +1,132 @@
+//! Tests of values that clients gave: their sum, their bounds, their origin, and the hash of the program.
+
+use std::collections::BTreeMap;
+
+use quorate_graph::{
+    BinaryOp, Builder, Column, Dtype, Fault, Graph, Meaning, NodeId, Op, Operand, Rules, Source, Submission, eval_clear,
+};
+
+fn at(graph: &mut Graph) -> Builder<'_> {
+    graph.at(Source::new("clients.py", 3))
+}
+
+fn of(campaign: &str, hash: u8, column: &str) -> Submission {
+    let column = Column { name: column.into(), meaning: Meaning::Numbers };
+    Submission { campaign: campaign.into(), hash: [hash; 32], column }
+}
+
+/// Adds parts of `parties` parties, of one element each.
+fn parts(graph: &mut Graph, parties: usize, dtype: Dtype) -> Vec<NodeId> {
+    (0..parties).map(|owner| at(graph).input(owner, parties, &[1], dtype, None).unwrap()).collect()
+}
+
+fn part_of(dtype: Dtype) -> Dtype {
+    if dtype == Dtype::Bit { Dtype::Bit } else { Dtype::Uint { bits: dtype.bits() } }
+}
+
+fn submitted(graph: &mut Graph, dtype: Dtype) -> NodeId {
+    let parts = parts(graph, 2, part_of(dtype));
+    at(graph).submitted(&parts, dtype, of("wages", 1, "salary")).unwrap()
+}
+
+/// Every value of a ring of 4 bits, and every part of it: the sum is the value, signed or not; bits are combined by
+/// exclusive or.
+#[test]
+fn the_parts_of_every_value_sum_to_it() {
+    for dtype in [Dtype::Int { bits: 4 }, Dtype::Uint { bits: 4 }, Dtype::Fixed { bits: 4, frac: 2 }, Dtype::Bit] {
+        let mut graph = Graph::new();
+        let x = submitted(&mut graph, dtype);
+        let size = 1i128 << dtype.bits();
+        for (value, mask) in (0..size).flat_map(|value| (0..size).map(move |mask| (value, mask))) {
+            let rest = (value - mask).rem_euclid(size);
+            let given = BTreeMap::from([(NodeId(0), vec![mask]), (NodeId(1), vec![rest])]);
+            let found = eval_clear(&graph, &given).unwrap()[x.index()][0];
+            assert!(dtype.range().contains(found) && (found - value).rem_euclid(size) == 0, "{dtype} {value} {mask}");
+        }
+    }
+}
+
+/// All values and all bounds of a ring of 6 bits, signed and not, whatever a value claims to be.
+#[test]
+fn values_outside_any_bounds_are_found_over_the_whole_ring() {
+    for dtype in [Dtype::Int { bits: 6 }, Dtype::Uint { bits: 6 }] {
+        let (lo, hi) = (dtype.range().lo(), dtype.range().hi());
+        for low in lo..=hi {
+            for high in low..=hi {
+                let mut graph = Graph::new();
+                let x = submitted(&mut graph, dtype);
+                let bit = at(&mut graph).outside_bounds(x, low, high).unwrap();
+                assert_eq!(graph.node(bit).op, Op::Lt, "the test is not folded away");
+                for value in lo..=hi {
+                    let given = BTreeMap::from([(NodeId(0), vec![0]), (NodeId(1), vec![value.rem_euclid(64)])]);
+                    let found = eval_clear(&graph, &given).unwrap();
+                    let wanted = i128::from(!(low..=high).contains(&value));
+                    assert_eq!(found[bit.index()], [wanted], "{dtype}: {value} in {low}..={high}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_that_a_dtype_lacks_are_refused() {
+    let mut graph = Graph::new();
+    let x = submitted(&mut graph, Dtype::Int { bits: 8 });
+    for (low, high) in [(1, 0), (-129, 0), (0, 128)] {
+        let error = at(&mut graph).outside_bounds(x, low, high).unwrap_err();
+        assert!(matches!(*error.fault, Fault::Bounds { .. }), "{error}");
+    }
+    let bit = submitted(&mut graph, Dtype::Bit);
+    assert!(at(&mut graph).outside_bounds(bit, 0, 1).is_err());
+    let stated = at(&mut graph).stated(x, 0, 9).unwrap();
+    assert!(at(&mut graph).outside_bounds(stated, 0, 9).is_err(), "what is stated may be false");
+}
+
+#[test]
+fn parts_have_one_shape_and_the_words_of_the_dtype() {
+    let mut graph = Graph::new();
+    let int = Dtype::Int { bits: 8 };
+    let refused = |graph: &mut Graph, parts: &[NodeId]| {
+        let error = at(graph).submitted(parts, int, of("wages", 1, "salary")).unwrap_err();
+        assert!(matches!(*error.fault, Fault::SubmittedParts { dtype: Dtype::Uint { bits: 8 } }), "{error}");
+    };
+    refused(&mut graph, &[]);
+    let signed = parts(&mut graph, 2, int);
+    refused(&mut graph, &signed);
+    let good = parts(&mut graph, 1, Dtype::Uint { bits: 8 });
+    let long = at(&mut graph).input(1, 2, &[2], Dtype::Uint { bits: 8 }, None).unwrap();
+    refused(&mut graph, &[good[0], long]);
+}
+
+/// Clients own what they gave, and parties nothing of it, though they input the parts.
+#[test]
+fn clients_own_what_they_gave() {
+    let mut graph = Graph::new();
+    let x = submitted(&mut graph, Dtype::INT64);
+    let own = at(&mut graph).input(1, 2, &[1], Dtype::INT64, None).unwrap();
+    let sum = at(&mut graph).binary(BinaryOp::Add, x, own).unwrap();
+    assert_eq!(graph.owners(x).to_string(), "clients");
+    assert_eq!(graph.owners(sum).to_string(), "party 1 and clients");
+    assert!(graph.own_inputs(x).has_clients() && graph.own_inputs(sum).is_empty());
+    assert_eq!(graph.owners(x).parties().count(), 0);
+    let said = graph.describe(x);
+    assert!(said.ends_with("from clients, column 'salary', campaign 'wages', at clients.py:3"), "{said}");
+    let raw = at(&mut graph).binary(BinaryOp::Add, x, Operand::int(&3)).unwrap();
+    assert!(graph.own_inputs(raw).has_clients(), "a public number hides nothing");
+}
+
+#[test]
+fn the_hash_of_a_program_names_the_campaign_and_the_column() {
+    let hash = |from: Submission| {
+        let mut graph = Graph::with(Rules::default());
+        let parts = parts(&mut graph, 2, Dtype::Uint { bits: 64 });
+        let x = at(&mut graph).submitted(&parts, Dtype::INT64, from).unwrap();
+        (graph.prefix_hash(x), graph.part_hash(x))
+    };
+    let all = [of("wages", 1, "salary"), of("wage", 1, "salary"), of("wages", 2, "salary"), of("wages", 1, "age")];
+    let found: Vec<_> = all.into_iter().map(hash).collect();
+    for (i, one) in found.iter().enumerate() {
+        assert!(found[..i].iter().all(|other| other.0 != one.0 && other.1 != one.1), "{i}");
+    }
+    assert_eq!(found[0], hash(of("wages", 1, "salary")));
+}

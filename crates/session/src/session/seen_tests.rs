@@ -1,0 +1,86 @@
+//! Tests of the mark that results of what clients gave are looked at.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use quorate_graph::{BinaryOp, Column, Dtype, Meaning, Submission};
+
+use super::start::LocalOptions;
+use super::*;
+use crate::options::Options;
+
+/// Records the marks, and refuses them at one party.
+#[derive(Default)]
+struct Marks {
+    made: Mutex<BTreeSet<(usize, NodeId)>>,
+    refuses: Option<usize>,
+}
+
+impl Seen for Marks {
+    fn mark(&self, party: usize, node: NodeId) -> Result<(), String> {
+        if self.refuses == Some(party) {
+            return Err("the disk is full: free some space".into());
+        }
+        self.made.lock().unwrap().insert((party, node));
+        Ok(())
+    }
+}
+
+fn session(protocol: Protocol, parties: usize) -> Session {
+    let options = Options::default();
+    let options = LocalOptions { protocol, parties, network: None, insecure_seed: None, check: false, options };
+    Session::local(options).unwrap()
+}
+
+fn at(line: u32) -> Source {
+    Source::new("seen.py", line)
+}
+
+/// Adds what a client gave, 2 elements with the value 40, and an input of party 1; returns both and their sum.
+fn program(session: &mut Session) -> [NodeId; 3] {
+    let parties = session.parties();
+    let part = |session: &mut Session, owner, value| {
+        let part = session.build(at(1), |mut b| b.input(owner, parties, &[2], Dtype::Uint { bits: 64 }, None)).unwrap();
+        session.provide(part, owner, &Data::Uints(vec![value; 2])).unwrap();
+        part
+    };
+    let parts = [part(session, 0, u64::MAX - 1), part(session, 1, 42)];
+    let column = Column { name: "salary".into(), meaning: Meaning::Numbers };
+    let from = Submission { campaign: "wages".into(), hash: [1; 32], column };
+    let given = session.build(at(2), |mut b| b.submitted(&parts, Dtype::INT64, from)).unwrap();
+    let own = session.build(at(3), |mut b| b.input(1, parties, &[2], Dtype::INT64, None)).unwrap();
+    session.provide(own, 1, &Data::Ints(vec![1, 2])).unwrap();
+    let sum = session.build(at(4), |mut b| b.binary(BinaryOp::Add, given, own)).unwrap();
+    [given, own, sum]
+}
+
+const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Pika, 3)];
+
+/// A result that goes to one party, too, is marked at all of them. Results of which clients have no part are not.
+#[test]
+fn each_party_marks_results_of_what_clients_gave() {
+    for (protocol, parties) in FAMILIES {
+        let mut session = session(protocol, parties);
+        let [_, own, sum] = program(&mut session);
+        let marks = Arc::new(Marks::default());
+        session.mark_by(marks.clone());
+        let shown = session.run(&[(own, None)]).unwrap().finish().unwrap();
+        assert!(shown[0] == Some(Data::Ints(vec![1, 2])) && marks.made.lock().unwrap().is_empty(), "{protocol:?}");
+        let shown = session.run(&[(sum, Some(1))]).unwrap().finish().unwrap();
+        assert!(shown[0] == Some(Data::Ints(vec![41, 42])), "{protocol:?}");
+        let all: BTreeSet<_> = (0..parties).map(|party| (party, sum)).collect();
+        assert_eq!(*marks.made.lock().unwrap(), all, "{protocol:?}");
+    }
+}
+
+/// A party that cannot keep the mark sends nothing of the result, and says why.
+#[test]
+fn nothing_is_shown_where_a_mark_fails() {
+    for (protocol, parties) in FAMILIES {
+        let mut session = session(protocol, parties);
+        let [given, ..] = program(&mut session);
+        session.mark_by(Arc::new(Marks { refuses: Some(1), ..Marks::default() }));
+        let error = session.run(&[(given, None)]).unwrap().finish().err().unwrap().to_string();
+        assert!(error.contains("the disk is full: free some space"), "{protocol:?}: {error}");
+    }
+}
