@@ -10,6 +10,7 @@ protocol; clients may do anything.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -84,10 +85,19 @@ class _Bound:
         self.chosen: list[np.ndarray] = []  # of each slot
         self.looks, self.list_hash = 0, b""
         self.slots: dict[str, Submissions] = {}
+        self._marked: set[int] = set()
+        self._lock = threading.Lock()
 
     def mark(self, party: int) -> None:
-        """Keeps, at a party of this process, that results of this list are looked at."""
-        self.states[party].seen(self.looks + 1, self.list_hash)
+        """Keeps, at a party of this process, that results of this list are looked at. Once for a session.
+
+        Raises:
+            SubmissionError: another session has looked at the campaign meanwhile.
+        """
+        with self._lock:
+            if party not in self._marked:
+                self.states[party].seen(self.looks + 1, self.list_hash)
+                self._marked.add(party)
 
 
 class Campaigns:
@@ -168,7 +178,7 @@ class Campaigning:
 
 def _check_fits(session: Session, campaign: Campaign) -> None:
     """Refuses a campaign that is not for this session's family, options and parties."""
-    if session._native.is_checked():
+    if not session._native.streams():  # parties may cheat
         raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
     if (campaign.protocol, len(campaign.servers)) != (session.protocol, session.parties):
         wanted = f"{campaign.protocol} with {len(campaign.servers)} parties"
