@@ -241,10 +241,14 @@ class _Entry:
 
     def submissions(self, verdicts: set[int]) -> Submissions:
         """Inputs the parts of the packets that count, after their bounds are checked."""
-        words = self._check_number(self._chosen())
+        agreed = words = self._check_number(self._chosen())
         checked = [column for column in self._slot.columns if column.is_bounded and self._campaign.check == "bound"]
         if checked:
             words = self._check_number(self._within(words, checked, verdicts))
+        if agreed is not None and words is not None:
+            refused = agreed.any(axis=1) & ~words.any(axis=1)
+            for state in self._bound.states.values():
+                state.outcomes(self._index, agreed, refused)
         arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
         return Submissions(self._present(words), arrays)
 
@@ -262,8 +266,8 @@ class _Entry:
         if found < least:
             raise SubmissionError(
                 at(
-                    f"campaign {self._campaign.name!r}: {found} clients gave values for slot {self._slot.name!r}, fewer "
-                    f"than the {least} that it asks for: nothing of them was looked at"
+                    f"campaign {self._campaign.name!r}: slot {self._slot.name!r} has values of {found} clients, and the "
+                    f"campaign asks for {least} at least: nothing of them was looked at"
                 )
             )
         return words
@@ -283,10 +287,7 @@ class _Entry:
         shown = session._tell(refused, what + repr(self._campaign.name))
         if words is None:
             return None
-        is_refused = np.asarray(shown, bool) & words.any(axis=1)
-        for state in self._bound.states.values():
-            state.outcomes(self._index, words, is_refused)
-        return np.where(is_refused[:, None], 0, words)
+        return np.where(np.asarray(shown, bool)[:, None], 0, words)
 
     def _entered(self, words: np.ndarray | None) -> Iterator[tuple[Column, SecretArray]]:
         """Inputs the parts of these packets, and adds them up."""
@@ -304,9 +305,7 @@ class _Entry:
     def _submitted(self, parts: list[int], name: str, dtype: dtypes.Dtype) -> SecretArray:
         source = (self._campaign.name, self._campaign.hash)
         native = self._session._native
-        return SecretArray(
-            self._session, native.submitted(parts, dtype.parts, source, (name, None), _source.line())
-        )
+        return SecretArray(self._session, native.submitted(parts, dtype.parts, source, (name, None), _source.line()))
 
     def _stated(self, column: Column, array: SecretArray) -> SecretArray:
         """States the range that was checked; places without values are 0."""
