@@ -154,6 +154,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         try:
             self._native.close(gave_up)
         finally:
+            self._campaigns.close()
             closed(self, self._watches)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------

@@ -113,6 +113,13 @@ class Campaigns:
             for bound in self.bound.values():
                 bound.mark(party)
 
+    def close(self) -> None:
+        """Closes the stores of packets."""
+        for bound in self.bound.values():
+            for state in bound.states.values():
+                state.close()
+        self.bound.clear()
+
 
 class Campaigning:
     """The methods of `Session` that read what clients of campaigns gave."""
@@ -138,7 +145,7 @@ class Campaigning:
         says, and only if the same packets count; otherwise clients have to give their values again.
 
         Args:
-            path: the campaign's file, the same at all parties, as `quorate campaign create` takes it.
+            path: the campaign's file, TOML or JSON, the same at all parties.
             slot: the name of a slot; a campaign with one slot needs none.
             config: the server's `party.toml`, beside which `serve.toml` says where its packets are; by default that of
                 the session. In a local session a list of them, one for each party.
@@ -164,7 +171,8 @@ class Campaigning:
     def _bound(self, session: Session, path: Any, config: Any) -> _Bound:
         from quorate_client.campaign import Campaign  # needs packages of the extra `serve`
 
-        campaign, known = Campaign.from_toml(path), self._campaigns.bound
+        campaign = Campaign.read(path)
+        known = self._campaigns.bound
         if campaign.hash not in known:
             _check_fits(session, campaign)
             states = {} if session._nothing_is_sent else _frozen(session, campaign, config)
@@ -246,7 +254,7 @@ class _Entry:
         if checked:
             words = self._check_number(self._within(words, checked, verdicts))
         if agreed is not None and words is not None:
-            refused = agreed.any(axis=1) & ~words.any(axis=1)
+            refused = np.asarray(agreed.any(axis=1) & ~words.any(axis=1))
             for state in self._bound.states.values():
                 state.outcomes(self._index, agreed, refused)
         arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
@@ -266,8 +274,8 @@ class _Entry:
         if found < least:
             raise SubmissionError(
                 at(
-                    f"campaign {self._campaign.name!r}: slot {self._slot.name!r} has values of {found} clients, and the "
-                    f"campaign asks for {least} at least: nothing of them was looked at"
+                    f"campaign {self._campaign.name!r}: slot {self._slot.name!r} has values of {found} clients, and it "
+                    f"asks for {least} at least: nothing of them was looked at"
                 )
             )
         return words
