@@ -328,3 +328,29 @@ def test_two_sessions_at_once_look_once(tmp_path: Path) -> None:
             with among(Place("rss", 3)) as other, pytest.raises(qr.QuorateError, match=r"runs a program"):
                 other.campaign(file, config=settings)
             assert first["salary"].sum().reveal() == 50_000
+
+
+def test_a_campaign_that_names_its_program_runs_no_other(tmp_path: Path) -> None:
+    """The hash does not depend on the campaign's own `program`, so `explain` of a draft gives it."""
+    with served(tmp_path / "draft", Place("rss", 3)) as draft:
+        file, _ = closed(draft)
+    with qr.local("rss") as local:
+        mpc = Explaining(local, Book())
+        program = mpc.explain(mpc.campaign(file)["salary"].sum()).program
+    final = dataclasses.replace(draft.campaign, program=f"{'0' * 64}, {program}")
+    servers = dataclasses.replace(draft, folder=tmp_path / "final", campaign=final, stores=[], intakes=[])
+    for i in range(3):
+        servers.open(i)
+    servers.give(0, values=person(0))
+    file, settings = closed(servers)
+    with qr.local("rss") as mpc:
+        given = mpc.campaign(file, config=settings)
+        with pytest.raises(qr.NotApproved, match="does not name its program"):
+            given["salary"].max().reveal()
+        with pytest.raises(qr.NotApproved, match="does not name its program"):
+            mpc.run_async(given["salary"])
+        assert mpc.input([3], owner=0).sum().dtype == qr.int(64)
+    assert {history.looks for history in histories(servers)} == {0}
+    with qr.local("rss") as mpc:
+        assert mpc.campaign(file, config=settings)["salary"].sum().reveal() == 50_000
+

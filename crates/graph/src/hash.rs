@@ -317,7 +317,7 @@ impl Writer {
                     self.text("streamed");
                 }
             }
-            Op::Submitted(submission) => {
+            Op::Submitted(submission) | Op::Masked(submission) => {
                 self.text(&submission.campaign);
                 self.hash(Hash(submission.hash));
                 self.column(&submission.column);

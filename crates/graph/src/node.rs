@@ -66,6 +66,9 @@ pub enum Op {
     },
     /// (parts): values that clients gave, as the sum of the parts in the ring, which may wrap, or their exclusive or.
     Submitted(Arc<Submission>),
+    /// (x, a uniform number that a client drew, for each element): the words of their sum in the ring, or their
+    /// exclusive or, which only that client can use.
+    Masked(Arc<Submission>),
     /// Public values in ring units: one for each element, one for all elements, or numbers that are repeated.
     Constant(Units),
     /// (x, y): x + y in the ring.

@@ -68,6 +68,7 @@ fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
         Op::Constant(_)
         | Op::Shuffle { .. }
         | Op::Order { .. }
+        | Op::Masked(_)
         | Op::ArgMax(_)
         | Op::ArgMin(_)
         | Op::AssertOneHot(_) => Ok(None),

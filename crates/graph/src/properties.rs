@@ -151,6 +151,7 @@ impl Op {
         match self {
             Op::Input { .. } => of("input", true, Whole, Memory::Input, Never),
             Op::Submitted(_) => local("submitted", Elements, Never),
+            Op::Masked(_) => local("masked", Elements, Never),
             Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
             Op::Add => local("add", Elements, AtTheEnds),
             Op::Sub => local("sub", Elements, Below),

@@ -55,7 +55,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
     let up = truncation == Truncation::Probabilistic && cut(op, inputs, dtype).is_some();
     let down = |interval: Interval, bits: u32| if up { interval.shr_up(bits) } else { interval.shr(bits) };
     match op {
-        Op::Input { .. } | Op::Submitted(_) | Op::Compose | Op::Shuffle { .. } => Reach::Unknown,
+        Op::Input { .. } | Op::Submitted(_) | Op::Masked(_) | Op::Compose | Op::Shuffle { .. } => Reach::Unknown,
         Op::Order { .. } => Reach::Fits(dtype.range()),
         Op::Constant(values) => Reach::Fits(Interval::spanning(&values.to_vec())),
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Circuit(_) => {

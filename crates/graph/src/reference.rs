@@ -90,7 +90,7 @@ pub(crate) fn exact(
 ) -> Option<Vec<i128>> {
     let overflow = Cell::new(false);
     let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Exact(&overflow)));
-    let wraps = matches!(op, Op::Compose | Op::Submitted(_));
+    let wraps = matches!(op, Op::Compose | Op::Submitted(_) | Op::Masked(_));
     let result = if wraps { map(&result, |x| dtype.wrap(x)) } else { result };
     (!overflow.get()).then_some(result)
 }
@@ -143,7 +143,7 @@ fn computed(
     let pairs_up = values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len();
     debug_assert!(pairs_up, "{}", op.name());
     match op {
-        Op::Submitted(_) => values[1..].iter().fold(a.to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y))),
+        Op::Submitted(_) | Op::Masked(_) => values[1..].iter().fold(a.to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y))),
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),

@@ -130,3 +130,25 @@ fn the_hash_of_a_program_names_the_campaign_and_the_column() {
     }
     assert_eq!(found[0], hash(of("wages", 1, "salary")));
 }
+
+/// A result for a client is its value plus the client's mask, and depends on what the value depends on.
+#[test]
+fn masked_results_are_words_of_the_ring() {
+    for dtype in [Dtype::Int { bits: 4 }, Dtype::Fixed { bits: 4, frac: 2 }, Dtype::Bit] {
+        let mut graph = Graph::new();
+        let masks = submitted(&mut graph, part_of(dtype));
+        let x = at(&mut graph).input(1, 2, &[1], dtype, None).unwrap();
+        let shown = at(&mut graph).masked(x, masks).unwrap();
+        let size = 1i128 << dtype.bits();
+        for (value, mask) in (dtype.range().lo()..=dtype.range().hi()).flat_map(|v| (0..size).map(move |m| (v, m))) {
+            let given = BTreeMap::from([(NodeId(0), vec![mask]), (NodeId(1), vec![0]), (x, vec![value])]);
+            let found = eval_clear(&graph, &given).unwrap()[shown.index()][0];
+            assert_eq!(found, (value + mask).rem_euclid(size), "{dtype}");
+        }
+        assert_eq!(graph.owners(shown).to_string(), "party 1 and clients");
+        assert!(graph.own_inputs(shown).is_empty(), "a mask hides it");
+        let wide = at(&mut graph).input(1, 2, &[2], dtype, None).unwrap();
+        assert!(at(&mut graph).masked(wide, masks).is_err());
+        assert!(at(&mut graph).masked(x, x).is_err(), "no client drew this mask");
+    }
+}

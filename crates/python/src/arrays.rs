@@ -1,5 +1,6 @@
 //! Building the program from Python: one method for each operation. The user's file and line are the last arguments.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Hash, HashError, Interval, Layer,
     Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, Submission, UnaryOp,
 };
 
@@ -180,12 +181,12 @@ impl Rows for Called {
     }
 }
 
-/// A function of Python's that keeps the mark that what clients gave was looked at, at a party.
+/// A function of Python's that keeps the mark that results of a campaign are looked at, at a party.
 struct Marking(Py<PyAny>);
 
 impl quorate_session::Seen for Marking {
-    fn mark(&self, party: usize, node: NodeId) -> Result<(), String> {
-        let call = |py: Python<'_>| self.0.call1(py, (party, node.0)).map(|_| ()).map_err(|error| words_of(py, &error));
+    fn mark(&self, party: usize) -> Result<(), String> {
+        let call = |py: Python<'_>| self.0.call1(py, (party,)).map(|_| ()).map_err(|error| words_of(py, &error));
         Python::try_attach(call).unwrap_or_else(|| Err("the interpreter ends".into()))
     }
 }
@@ -511,11 +512,21 @@ impl Session {
     }
 
     /// Builds the values of `x`, stated to lie between these numbers of units.
-    /// Has this function called, with a party's number and a node, before that party sends its share of that node, which
-    /// depends on what clients gave.
-    fn mark_by(&self, py: Python<'_>, mark: Py<PyAny>) -> PyResult<()> {
+    /// Adds a campaign whose submissions the program reads. Only runs of these hashes (none: any run) may then reveal
+    /// what depends on submissions; the function is called with a party's number before that party sends its share.
+    fn read_campaign(&self, py: Python<'_>, mark: Py<PyAny>, programs: Vec<String>) -> PyResult<()> {
+        let parsed = programs.iter().map(|text| text.parse()).collect::<Result<BTreeSet<Hash>, HashError>>();
+        let programs = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.with(py, |session| {
-            session.mark_by(std::sync::Arc::new(Marking(mark)));
+            session.read_campaign(std::sync::Arc::new(Marking(mark)), programs);
+            Ok(())
+        })
+    }
+
+    /// Lets any run reveal a node that depends on submissions, without a mark.
+    fn exempt(&self, py: Python<'_>, node: u32) -> PyResult<()> {
+        self.with(py, |session| {
+            session.exempt(NodeId(node));
             Ok(())
         })
     }
@@ -534,6 +545,11 @@ impl Session {
         let parts: Vec<NodeId> = parts.into_iter().map(NodeId).collect();
         let (name, hash) = campaign;
         self.add(py, line, |mut b| b.submitted(&parts, dtype, Submission { campaign: name, hash, column: column.read() }))
+    }
+
+    /// Builds results for clients: the words of `x` plus masks that clients gave.
+    fn masked(&self, py: Python<'_>, x: u32, masks: u32, line: Line) -> PyResult<Built> {
+        self.add(py, line, |mut b| b.masked(NodeId(x), NodeId(masks)))
     }
 
     /// Builds a bit for each element: whether it lies outside these bounds, in units, over the whole ring.

@@ -67,7 +67,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::Audit { .. }
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
-        SessionError::NotApproved { .. } => "NotApproved",
+        SessionError::NotApproved { .. } | SessionError::OtherProgram { .. } => "NotApproved",
         SessionError::NoBranches | SessionError::MostBranches | SessionError::NotAdopted => "ConfigError",
         SessionError::Busy => "SessionBusy",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {

@@ -198,6 +198,16 @@ pub enum SessionError {
         /// The difference from what is approved, as far as it is known.
         differs: String,
     },
+    /// A run that reveals what depends on submissions, and is not among those that the campaign names.
+    #[error(
+        "this run reveals what depends on clients of a campaign, and the campaign does not name its program, {hash}: \
+         nothing of it is sent. `quorate explain` shows the plan; the clients of a campaign that names this program can \
+         give their values to it"
+    )]
+    OtherProgram {
+        /// The hash of the run, after those before it.
+        hash: String,
+    },
     /// The log of reveals cannot be written.
     #[error(
         "the audit log {} cannot be written: {what}; a run that is not logged does not begin, and shows nothing",

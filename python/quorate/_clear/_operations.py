@@ -338,6 +338,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "assert_within": lambda step, a, outside: a,
     "behind": lambda step, a, *proofs: a,
     "submitted": _submitted,
+    "masked": _submitted,
     "lookup": _lookup,
 }
 

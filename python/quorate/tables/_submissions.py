@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from quorate import _source, dtypes
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, SubmissionError
+from quorate.tables._answers import answer
 
 if TYPE_CHECKING:
     from quorate.campaigns import Frozen
@@ -31,8 +32,8 @@ __all__ = ["Campaigning", "Campaigns", "Submissions"]
 
 _WORD = dtypes.int(32)
 
-# The number of looks of a server at a campaign's results, and the hash of the list then.
-_HISTORY_WORDS = 1 + 8
+# What a server tells besides its packets: the campaign's hash, its number of looks at results, the hash of their list.
+_HEAD_WORDS = 8 + 1 + 8
 
 
 class Submissions:
@@ -46,11 +47,11 @@ class Submissions:
         present: a secret bit for each place: whether its values count.
     """
 
-    def __init__(self, present: SecretArray, arrays: Mapping[str, SecretArray]) -> None:
-        self.present, self._arrays = present, dict(arrays)
+    def __init__(self, present: SecretArray, arrays: Mapping[str, SecretArray], entry: Entry) -> None:
+        self.present, self._arrays, self._entry = present, dict(arrays), entry
 
     def _adopted_by(self, session: Session) -> Submissions:
-        return Submissions(session.adopt(self.present), session.adopt(self._arrays))
+        return Submissions(session.adopt(self.present), session.adopt(self._arrays), self._entry)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,6 +73,32 @@ class Submissions:
     def __repr__(self) -> str:
         named = ", ".join(f"{name}: {array.dtype}" for name, array in self._arrays.items())
         return f"Submissions({len(self)} places; {named})"
+
+    def answer(self, results: Mapping[str, SecretArray]) -> None:
+        """Gives each client its results, which no server learns. Once in a session.
+
+        A packet has a uniform mask for each result that the campaign lists. The servers learn the results plus these
+        masks, and keep them for the clients, each of which takes its own mask off (`quorate_client`, `result`). Clients
+        that do not count get nothing.
+
+        Args:
+            results: for each result of the slot an array of its dtype, with a row for each place.
+
+        Rounds: those of one `mpc.where`, for the places that do not count, then of a reveal.
+
+        Raises:
+            ConfigError: a result is missing, or the slot has no such result.
+            ShapeError, DtypeError: an array is not of the shape or dtype that the campaign states.
+            SubmissionError: the session has given results before; a mask is used once.
+
+        Example:
+            >>> import quorate as qr
+            >>> def program(mpc, path):
+            ...     people = mpc.campaign(path)
+            ...     mean = people["salary"].sum() // people.present.sum()
+            ...     people.answer({"above_mean": people["salary"] > mean})
+        """
+        answer(self._entry, self.present, results)
 
 
 class _Bound:
@@ -105,13 +132,6 @@ class Campaigns:
 
     def __init__(self) -> None:
         self.bound: dict[bytes, _Bound] = {}
-        self.verdicts: set[int] = set()  # nodes of bits about bounds, whose reveal is no look at results
-
-    def mark(self, party: int, node: int) -> None:
-        """Keeps, at a party of this process that is about to reveal a node, that results are looked at."""
-        if node not in self.verdicts:
-            for bound in self.bound.values():
-                bound.mark(party)
 
     def close(self) -> None:
         """Closes the stores of packets."""
@@ -165,13 +185,13 @@ class Campaigning:
         index = bound.campaign.slot_index(slot)
         name = bound.campaign.slots[index].name
         if name not in bound.slots:
-            bound.slots[name] = _Entry(session, bound, index).submissions(self._campaigns.verdicts)
+            bound.slots[name] = Entry(session, bound, index).submissions()
         return bound.slots[name]
 
     def _bound(self, session: Session, path: Any, config: Any) -> _Bound:
         from quorate_client.campaign import Campaign  # needs packages of the extra `serve`
 
-        campaign = Campaign.read(path)
+        campaign = Campaign.load(path)
         known = self._campaigns.bound
         if campaign.hash not in known:
             _check_fits(session, campaign)
@@ -180,7 +200,7 @@ class Campaigning:
             _agree(session, bound)
             known[campaign.hash] = bound
             if states:
-                session._native.mark_by(self._campaigns.mark)
+                session._native.read_campaign(bound.mark, campaign.programs)
         return known[campaign.hash]
 
 
@@ -216,52 +236,62 @@ def _agree(session: Session, bound: _Bound) -> None:
 
     campaign = bound.campaign
     shapes = [(slot.per_client * campaign.most_clients, 2, WORDS) for slot in campaign.slots]
-    ends = np.cumsum([_HISTORY_WORDS, *(int(np.prod(shape)) for shape in shapes)])
+    ends = np.cumsum([_HEAD_WORDS, *(int(np.prod(shape)) for shape in shapes)])
     told = []
     for party in range(session.parties):
         state, own = bound.states.get(party), None
         if state is not None:
-            history = np.frombuffer(state.history.list_hash.ljust(32, b"\0"), "<i4")
+            looks, list_hash = state.history
+            head = campaign.hash + looks.to_bytes(4, "little") + list_hash.ljust(32, b"\0")
             records = [state.record(slot).ravel() for slot in range(len(shapes))]
-            own = np.concatenate([np.array([state.history.looks], np.int32), history, *records])
-        column = (f"packets of campaign {campaign.hash.hex()}", None)
+            own = np.concatenate([np.frombuffer(head, "<i4"), *records])
+        column = (f"packets of campaign {campaign.asked_hash.hex()}", None)
         told.append(session._input(own, party, (int(ends[-1]),), _WORD, None, column))
     table = session._tell(session.stack(told), f"which packets of campaign {campaign.name!r} each of them holds")
     if not bound.states:
         return
     heard = np.ascontiguousarray(table, np.int32)
+    heads = [row[:_HEAD_WORDS].astype("<i4").tobytes() for row in heard]
+    for party, head in enumerate(heads):
+        if head[:32] != campaign.hash:
+            what = f"party {party} has another campaign named {campaign.name!r}, whose program or another field differs"
+            raise SubmissionError(at(f"{what}: compare the files' hashes"))
     for start, end, shape, slot in zip(ends, ends[1:], shapes, campaign.slots, strict=False):
         common = agreed([row[start:end].reshape(shape) for row in heard])
         bound.chosen.append(settled(common, slot.per_client))
     bound.list_hash = hash_of_list(campaign.hash, bound.chosen)
-    before = [History(int(row[0]), row[1:_HISTORY_WORDS].astype("<i4").tobytes() if row[0] else b"") for row in heard]
+    looks = [int.from_bytes(head[32:36], "little") for head in heads]
+    before = [History(count, head[36:] if count else b"") for count, head in zip(looks, heads, strict=True)]
     bound.looks = looks_before(before, campaign.again, bound.list_hash)
 
 
-class _Entry:
+class Entry:
     """The way of a slot's values into a session."""
 
     def __init__(self, session: Session, bound: _Bound, slot: int) -> None:
-        self._session, self._bound, self._index = session, bound, slot
+        self.session, self._bound, self.index = session, bound, slot
         self._campaign: Campaign = bound.campaign
-        self._slot: Slot = bound.campaign.slots[slot]
-        self._places = self._slot.per_client * self._campaign.most_clients
+        self.slot: Slot = bound.campaign.slots[slot]
+        self.places = self.slot.per_client * self._campaign.most_clients
+        self.words: np.ndarray | None = None  # of the packets that count
+        self.has_answered = False
 
-    def submissions(self, verdicts: set[int]) -> Submissions:
+    def submissions(self) -> Submissions:
         """Inputs the parts of the packets that count, after their bounds are checked."""
         agreed = words = self._check_number(self._chosen())
-        checked = [column for column in self._slot.columns if column.is_bounded and self._campaign.check == "bound"]
+        checked = [column for column in self.slot.columns if column.is_bounded and self._campaign.check == "bound"]
         if checked:
-            words = self._check_number(self._within(words, checked, verdicts))
+            words = self._check_number(self._within(words, checked))
         if agreed is not None and words is not None:
             refused = np.asarray(agreed.any(axis=1) & ~words.any(axis=1))
             for state in self._bound.states.values():
-                state.outcomes(self._index, agreed, refused)
+                state.outcomes(self.index, agreed, refused)
         arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
-        return Submissions(self._present(words), arrays)
+        self.words = words
+        return Submissions(self._present(words), arrays, self)
 
     def _chosen(self) -> np.ndarray | None:
-        return self._bound.chosen[self._index] if self._bound.states else None
+        return self._bound.chosen[self.index] if self._bound.states else None
 
     def _check_number(self, words: np.ndarray | None) -> np.ndarray | None:
         """Drops packets that ask for more clients than there are; there must be as many as the campaign asks for."""
@@ -269,29 +299,29 @@ class _Entry:
 
         if words is None:
             return None
-        words = settled(words, self._slot.per_client)
-        found, least = clients_of(present(words), self._slot.per_client), self._campaign.at_least
+        words = settled(words, self.slot.per_client)
+        found, least = clients_of(present(words), self.slot.per_client), self._campaign.at_least
         if found < least:
             raise SubmissionError(
                 at(
-                    f"campaign {self._campaign.name!r}: slot {self._slot.name!r} has values of {found} clients, and it "
+                    f"campaign {self._campaign.name!r}: slot {self.slot.name!r} has values of {found} clients, and it "
                     f"asks for {least} at least: nothing of them was looked at"
                 )
             )
         return words
 
-    def _within(self, words: np.ndarray | None, columns: Sequence[Column], verdicts: set[int]) -> np.ndarray | None:
+    def _within(self, words: np.ndarray | None, columns: Sequence[Column]) -> np.ndarray | None:
         """Opens whether the values of each packet are within their bounds, and drops packets whose values are not."""
-        session, outside = self._session, []
+        session, outside = self.session, []
         raw = {column.name: array for column, array in self._entered(words)}
         for column in columns:
             array = raw[column.name]
             native = session._native.outside_bounds(array._node, column.lowest, column.highest, _source.line())
-            bits = SecretArray(session, native).reshape(self._places, -1)
+            bits = SecretArray(session, native).reshape(self.places, -1)
             outside.append(bits if bits.shape[1] == 1 else bits.max(axis=1).reshape(-1, 1))
         refused = session.concatenate(outside, axis=1).max(axis=1)
-        verdicts.add(refused._node)
-        what = f"which packets of slot {self._slot.name!r} have values outside the bounds of campaign "
+        session._native.exempt(refused._node)
+        what = f"which packets of slot {self.slot.name!r} have values outside the bounds of campaign "
         shown = session._tell(refused, what + repr(self._campaign.name))
         if words is None:
             return None
@@ -299,41 +329,63 @@ class _Entry:
 
     def _entered(self, words: np.ndarray | None) -> Iterator[tuple[Column, SecretArray]]:
         """Inputs the parts of these packets, and adds them up."""
-        session, campaign = self._session, self._campaign
-        owners = range(session.parties if campaign.protocol == "rss" else 2)
-        own = {}
+        for column, parts in self._inputs(self.slot.columns, words, lambda name: name):
+            yield column, self._submitted(parts, column.name, self.dtype(column))
+
+    def masks(self) -> Iterator[SecretArray]:
+        """Enters the masks of the slot's results for this look, as words."""
+        look = self._bound.looks
+        for column, parts in self._inputs(self.slot.results, self.words, lambda name: ("result", look, name)):
+            yield self._submitted(parts, column.name, _words(column))
+
+    def _inputs(
+        self, columns: Sequence[Column], words: np.ndarray | None, key: Callable[[str], Any]
+    ) -> Iterator[tuple[Column, list[int]]]:
+        """Inputs each party's part of each column; `key` names the column in the store."""
+        session = self.session
+        owners, own = range(session.parties if self._campaign.protocol == "rss" else 2), {}
         if words is not None:
-            own = {party: state.parts(self._index, words) for party, state in self._bound.states.items()}
-        for column in self._slot.columns:
-            kind = dtypes.bit if column.dtype.kind == "bit" else dtypes.uint(column.dtype.bits)
-            form = (self._places, *column.shape), kind, None, (column.name, None)
-            parts = [session._input(own.get(party, {}).get(column.name), party, *form)._node for party in owners]
-            yield column, self._submitted(parts, column.name, _dtype(column))
+            own = {party: state.parts(self.index, words) for party, state in self._bound.states.items()}
+        for column in columns:
+            form = (self.places, *column.shape), _words(column), None, (column.name, None)
+            given = [own[party][key(column.name)] if party in own else None for party in owners]
+            yield column, [session._input(part, owner, *form)._node for owner, part in zip(owners, given, strict=True)]
 
     def _submitted(self, parts: list[int], name: str, dtype: dtypes.Dtype) -> SecretArray:
-        source = (self._campaign.name, self._campaign.hash)
-        native = self._session._native
-        return SecretArray(self._session, native.submitted(parts, dtype.parts, source, (name, None), _source.line()))
+        source = (self._campaign.name, self._campaign.asked_hash)
+        native = self.session._native
+        return SecretArray(self.session, native.submitted(parts, dtype.parts, source, (name, None), _source.line()))
+
+    def keep(self, shown: Mapping[str, np.ndarray]) -> None:
+        """Keeps masked results for clients, at the parties of this process."""
+        for state in self._bound.states.values():
+            state.results(self.index, self._bound.looks, self.words, shown)
+
+    @staticmethod
+    def dtype(column: Column) -> dtypes.Dtype:
+        """Returns the dtype of a column in programs."""
+        kind, bits = column.dtype.kind, column.dtype.bits
+        if kind == "bit":
+            return dtypes.bit
+        return dtypes.fixed(bits, column.dtype.frac) if kind == "fixed" else dtypes.Dtype(kind, bits)
 
     def _stated(self, column: Column, array: SecretArray) -> SecretArray:
         """States the range that was checked; places without values are 0."""
         if not column.is_bounded or self._campaign.check != "bound":
             return array
         low, high = min(column.lowest, 0), max(column.highest, 0)
-        native = self._session._native
-        return SecretArray(self._session, native.stated(array._node, low, high, _source.line()))
+        native = self.session._native
+        return SecretArray(self.session, native.stated(array._node, low, high, _source.line()))
 
     def _present(self, words: np.ndarray | None) -> SecretArray:
         """Enters which places count, as values that party 0 inputs, so that they are no part of the program."""
         from quorate.campaigns import present
 
         own = present(words) if words is not None and 0 in self._bound.states else None
-        part = self._session._input(own, 0, (self._places,), dtypes.bit, None, ("present", None))
+        part = self.session._input(own, 0, (self.places,), dtypes.bit, None, ("present", None))
         return self._submitted([part._node], "present", dtypes.bit)
 
 
-def _dtype(column: Column) -> dtypes.Dtype:
-    kind, bits = column.dtype.kind, column.dtype.bits
-    if kind == "bit":
-        return dtypes.bit
-    return dtypes.fixed(bits, column.dtype.frac) if kind == "fixed" else dtypes.Dtype(kind, bits)
+def _words(column: Column) -> dtypes.Dtype:
+    """The dtype of a column's words: parts and masks."""
+    return dtypes.bit if column.dtype.kind == "bit" else dtypes.uint(column.dtype.bits)

@@ -47,6 +47,25 @@ impl Builder<'_> {
         self.emit_as(Op::Lt, &[highest, moved], Dtype::Bit)
     }
 
+    /// Builds results for clients: the words of `a` plus `masks`, in the ring of `a`, or their exclusive or. Masks are
+    /// what clients gave for a column that names the result: uniform numbers, one for each element, each used once.
+    ///
+    /// # Errors
+    /// Masks of another shape or width than `a`, or that no client gave.
+    pub fn masked(&mut self, a: NodeId, masks: NodeId) -> Built {
+        self.attempt(|b| b.build_masked(a, masks))
+    }
+
+    fn build_masked(&mut self, a: NodeId, masks: NodeId) -> Result<NodeId, Fault> {
+        let (of, by) = (self.graph.get(a)?, self.graph.get(masks)?);
+        let words = if of.dtype == Dtype::Bit { Dtype::Bit } else { Dtype::Uint { bits: of.dtype.bits() } };
+        let Op::Submitted(from) = by.op.clone() else { return Err(Fault::SubmittedParts { dtype: words }) };
+        if by.dtype != words || by.shape != of.shape {
+            return Err(Fault::SubmittedParts { dtype: words });
+        }
+        self.graph.append(Node::new(Op::Masked(from), vec![a, masks], of.shape.clone(), words, &self.at))
+    }
+
     fn build_submitted(&mut self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Result<NodeId, Fault> {
         let of_part = if dtype == Dtype::Bit { Dtype::Bit } else { Dtype::Uint { bits: dtype.bits() } };
         let shape = match parts {

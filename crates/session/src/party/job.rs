@@ -12,7 +12,7 @@ use crate::error::SessionError;
 use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
 use crate::work::data::{Data, OwnInput};
-use crate::work::seen::Seen;
+use crate::work::seen::Campaigns;
 
 /// A request to run what some reveals need.
 #[derive(Clone)]
@@ -30,8 +30,8 @@ pub(crate) struct Job {
     pub dropped: Vec<NodeId>,
     /// The branch that the request asks for, of a session with peers.
     pub branch: Option<Branch>,
-    /// Keeps the mark that what clients gave was looked at, if the session's program reads it.
-    pub seen: Option<std::sync::Arc<dyn Seen>>,
+    /// The campaigns whose submissions the program reads.
+    pub campaigns: Arc<Campaigns>,
     pub progress: Arc<Progress>,
     pub reply: Sender<Reply>,
 }

@@ -400,7 +400,7 @@ mod tests {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
-            seen: None,
+            campaigns: Default::default(),
             progress: Default::default(),
             reply: channel().0,
         }

@@ -25,7 +25,7 @@ use crate::run::pacing::{AHEAD_BYTES, Row};
 use crate::run::shapes::shape_of;
 use crate::run::values::Values;
 use crate::work::data::{OwnInput, Plain, constant, phantom, read_part};
-use crate::work::seen::Seen;
+use crate::work::seen::Campaigns;
 use crate::work::effort::{Clock, Taken};
 use crate::work::order::Order;
 use crate::work::value::{KINDS, Known, Value};
@@ -63,8 +63,8 @@ pub(crate) struct Executor<'a, S: Computes> {
     schedule: &'a Schedule,
     pub clock: Clock,
     pub ahead: Ahead<S>,
-    /// Keeps the mark that what clients gave was looked at.
-    pub seen: Option<&'a dyn Seen>,
+    /// The campaigns whose submissions the program reads.
+    pub campaigns: Option<&'a Campaigns>,
 }
 
 impl<'a, S: Computes> Executor<'a, S> {
@@ -91,7 +91,7 @@ impl<'a, S: Computes> Executor<'a, S> {
             schedule,
             clock,
             ahead: Ahead::Nothing,
-            seen: None,
+            campaigns: None,
         }
     }
 
@@ -331,8 +331,9 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
         let checked = checked.ok_or(Error::Bug { what: "a result is revealed before a check" })?;
         let value = self.values.read(ctx, reveal.node)?;
-        if let Some(seen) = self.seen.filter(|_| self.work.graph.owners(reveal.node).has_clients()) {
-            seen.mark(ctx.me(), reveal.node).map_err(|what| Error::from(Misuse::Source { what: what.into() }))?;
+        if let Some(campaigns) = self.campaigns {
+            let marked = campaigns.mark(self.work.graph, ctx.me(), reveal.node);
+            marked.map_err(|what| Error::from(Misuse::Source { what: what.into() }))?;
         }
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
         let open = async {

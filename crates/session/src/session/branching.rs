@@ -13,7 +13,7 @@ use quorate_protocols::Protocol;
 
 use super::access::TICK;
 use super::request::{How, Request};
-use super::{Seat, Session};
+use super::{Seat, Session, SharedCampaigns};
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::config::Named;
@@ -25,7 +25,6 @@ use crate::party::program::Program;
 use crate::party::queue::Queue;
 use crate::party::stats::Stats;
 use crate::party::tracks;
-use crate::work::seen::Seen;
 
 /// Connects the parties of a branch, by its name and number. Setting the flag gives up.
 pub(crate) type Connects = dyn Fn(&str, u32, Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> + Send + Sync;
@@ -84,7 +83,7 @@ struct Shell {
     program: Program,
     approval: Approval,
     audit: Option<Arc<Mutex<Audit>>>,
-    seen: Option<Arc<dyn Seen>>,
+    campaigns: SharedCampaigns,
 }
 
 impl Session {
@@ -141,7 +140,7 @@ impl Session {
             program,
             approval: self.approval.branch(&name, agreed.side),
             audit: self.audit.clone(),
-            seen: self.seen.clone(),
+            campaigns: self.campaigns.clone(),
         };
         let connects = self.branches.connects.clone().ok_or(SessionError::NoBranches)?;
         Ok(Branched { agreed, connects, name, session })
@@ -193,7 +192,7 @@ impl Branched {
     /// Those of connecting; [`SessionError::WorkerGone`] where the system has no more threads.
     pub fn open(self, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
         let Branched { agreed: Agreed { side, holds, serve }, connects, name, session } = self;
-        let Shell { protocol, parties, me, network, choices, threads, program, approval, audit, seen } = session;
+        let Shell { protocol, parties, me, network, choices, threads, program, approval, audit, campaigns } = session;
         let net = connects(&name, side, stop.clone())?;
         let (party, interrupt, bell) = (net.me(), net.interrupt_handle(), Arc::<Bell>::default());
         let ((commands, inbox), (ready, opened)) = (channel(), channel());
@@ -231,7 +230,7 @@ impl Branched {
             stats: Stats::default(),
             approval,
             audit,
-            seen,
+            campaigns,
             branches: Branches {
                 of: Some(Arc::new(Stem { name, number: side, moment: Moment { nodes, holds } })),
                 ..Branches::default()

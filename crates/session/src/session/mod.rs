@@ -26,7 +26,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ use crate::plan::Setting;
 use crate::session::branching::Branches;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, Rows, encode_input, encode_part};
-use crate::work::seen::Seen;
+use crate::work::seen::{Campaigns, Seen};
 use quorate_protocols::{Protocol, Visit};
 
 struct Seat {
@@ -76,6 +76,9 @@ impl Seat {
         Seat { party, commands: main.commands.clone(), inputs: BTreeMap::new() }
     }
 }
+
+/// The campaigns of a session, in jobs as they were when these were asked for.
+type SharedCampaigns = quorate_sync::Arc<Campaigns>;
 
 /// Parties and their program. While a [`Request`] is under way, a local session may build on and take more requests.
 pub struct Session {
@@ -109,8 +112,8 @@ pub struct Session {
     /// The runs so far, and those that are approved.
     approval: Approval,
     audit: Option<Arc<Mutex<Audit>>>,
-    /// Keeps the mark that what clients gave was looked at, from when the program reads it.
-    seen: Option<Arc<dyn Seen>>,
+    /// The campaigns whose submissions the program reads.
+    campaigns: SharedCampaigns,
     branches: Branches,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
@@ -254,10 +257,16 @@ impl Session {
         }
     }
 
-    /// Has a mark made at each party of this process before it sends its share of a result that depends on what clients
-    /// gave, from the next request on.
-    pub fn mark_by(&mut self, seen: Arc<dyn Seen>) {
-        self.seen = Some(seen);
+    /// Adds a campaign whose submissions the program reads. From the next request on, only runs of these hashes (none:
+    /// any run) may reveal what depends on submissions, and each party of this process makes the mark before it sends
+    /// its share.
+    pub fn read_campaign(&mut self, seen: Arc<dyn Seen>, programs: BTreeSet<Hash>) {
+        SharedCampaigns::make_mut(&mut self.campaigns).add(seen, programs);
+    }
+
+    /// Lets any run reveal a node that depends on submissions, without a mark: bits about bounds.
+    pub fn exempt(&mut self, verdict: NodeId) {
+        SharedCampaigns::make_mut(&mut self.campaigns).exempt(verdict);
     }
 
     /// Accepts the stated bound of an input without a proof, where parties may cheat and bounds are proven. All parties

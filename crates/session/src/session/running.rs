@@ -68,7 +68,7 @@ impl Session {
             inputs: std::mem::take(&mut seat.inputs),
             dropped: dropped.clone(),
             branch: how.branch.clone(),
-            seen: self.seen.clone(),
+            campaigns: self.campaigns.clone(),
             progress: Progress::default().into(),
             reply: reply.clone(),
         };
@@ -159,11 +159,12 @@ impl Session {
     /// Admits a run: checks its approval, and logs it, where these are asked for.
     ///
     /// # Errors
-    /// [`SessionError::NotApproved`], [`SessionError::Audit`].
+    /// [`SessionError::NotApproved`], [`SessionError::OtherProgram`], [`SessionError::Audit`].
     fn admit(&mut self, reveals: &[Reveal]) -> Result<Logged, SessionError> {
         let graph = &self.program.graph;
         let program = self.approval.hash(graph, reveals, None);
         let checked = self.approval.check(program, graph, reveals);
+        let checked = checked.and_then(|()| self.campaigns.check(graph, reveals, program));
         let told = if self.audit.is_some() { Told::all(graph, reveals, self.parties) } else { vec![] };
         let (run, approved, audit) = (self.jobs + 1, self.approval.is_asked_for(), self.audit.clone());
         let branch = self.branches.of.as_ref().map(|stem| (stem.name.clone(), stem.number));

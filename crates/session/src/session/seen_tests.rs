@@ -12,16 +12,16 @@ use crate::options::Options;
 /// Records the marks, and refuses them at one party.
 #[derive(Default)]
 struct Marks {
-    made: Mutex<BTreeSet<(usize, NodeId)>>,
+    made: Mutex<BTreeSet<usize>>,
     refuses: Option<usize>,
 }
 
 impl Seen for Marks {
-    fn mark(&self, party: usize, node: NodeId) -> Result<(), String> {
+    fn mark(&self, party: usize) -> Result<(), String> {
         if self.refuses == Some(party) {
             return Err("the disk is full: free some space".into());
         }
-        self.made.lock().unwrap().insert((party, node));
+        self.made.lock().unwrap().insert(party);
         Ok(())
     }
 }
@@ -61,15 +61,17 @@ const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protocol::Aby, 2)
 fn each_party_marks_results_of_what_clients_gave() {
     for (protocol, parties) in FAMILIES {
         let mut session = session(protocol, parties);
-        let [_, own, sum] = program(&mut session);
+        let [given, own, sum] = program(&mut session);
         let marks = Arc::new(Marks::default());
-        session.mark_by(marks.clone());
+        session.read_campaign(marks.clone(), BTreeSet::new());
         let shown = session.run(&[(own, None)]).unwrap().finish().unwrap();
         assert!(shown[0] == Some(Data::Ints(vec![1, 2])) && marks.made.lock().unwrap().is_empty(), "{protocol:?}");
+        session.exempt(given);
+        session.run(&[(given, None)]).unwrap().finish().unwrap();
+        assert!(marks.made.lock().unwrap().is_empty(), "{protocol:?}: bits about bounds are no look");
         let shown = session.run(&[(sum, Some(1))]).unwrap().finish().unwrap();
         assert!(shown[0] == Some(Data::Ints(vec![41, 42])), "{protocol:?}");
-        let all: BTreeSet<_> = (0..parties).map(|party| (party, sum)).collect();
-        assert_eq!(*marks.made.lock().unwrap(), all, "{protocol:?}");
+        assert_eq!(*marks.made.lock().unwrap(), (0..parties).collect(), "{protocol:?}");
     }
 }
 
@@ -79,8 +81,24 @@ fn nothing_is_shown_where_a_mark_fails() {
     for (protocol, parties) in FAMILIES {
         let mut session = session(protocol, parties);
         let [given, ..] = program(&mut session);
-        session.mark_by(Arc::new(Marks { refuses: Some(1), ..Marks::default() }));
+        session.read_campaign(Arc::new(Marks { refuses: Some(1), ..Marks::default() }), BTreeSet::new());
         let error = session.run(&[(given, None)]).unwrap().finish().err().unwrap().to_string();
         assert!(error.contains("the disk is full: free some space"), "{protocol:?}: {error}");
     }
+}
+
+/// A campaign that names its program lets no other run reveal what clients gave, before anything is sent.
+#[test]
+fn results_are_those_of_the_program_that_the_campaign_names() {
+    let (mut session, marks) = (session(Protocol::Rss, 3), Arc::new(Marks::default()));
+    let [given, own, sum] = program(&mut session);
+    let named = session.plan(&[(sum, None)], &[], None).unwrap().hash.unwrap();
+    session.read_campaign(marks.clone(), BTreeSet::from([named]));
+    for reveals in [vec![(given, None)], vec![(sum, Some(0))], vec![(sum, None), (own, None)]] {
+        let error = session.run(&reveals).err().unwrap();
+        assert!(matches!(error, SessionError::OtherProgram { .. }), "{error}");
+    }
+    assert!(marks.made.lock().unwrap().is_empty());
+    let shown = session.run(&[(sum, None)]).unwrap().finish().unwrap();
+    assert!(shown[0] == Some(Data::Ints(vec![41, 42])));
 }

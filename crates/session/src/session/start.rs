@@ -180,7 +180,7 @@ impl Session {
             stating: vec![],
             stats: Stats::default(),
             approval: Approval::new(terms, held.approved),
-            seen: None,
+            campaigns: Default::default(),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
             branches: Branches { connects, ..Branches::default() },
             closed: false,

@@ -41,7 +41,7 @@ fn run(queue: &Arc<Queue>, number: u64) {
         inputs: BTreeMap::new(),
         dropped: vec![],
         branch: None,
-        seen: None,
+        campaigns: Default::default(),
             progress: Default::default(),
         reply: channel().0,
     };
@@ -258,7 +258,7 @@ impl World {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
-            seen: None,
+            campaigns: Default::default(),
             progress: Default::default(),
             reply,
         };

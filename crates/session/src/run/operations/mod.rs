@@ -53,7 +53,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Some(Value::Arith(self.linear(op, pair)?))),
             Op::Remainder(divisors) => self.remainder(ctx, divisors, pair).map(Some),
             Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
-            Op::Submitted(_) => self.submitted(operands).map(Some),
+            Op::Submitted(_) | Op::Masked(_) => self.submitted(operands).map(Some),
             Op::Other => self.other(operands).map(Some),
             Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
             Op::To(_) | Op::Behind => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
@@ -138,13 +138,17 @@ impl<S: Computes> Executor<'_, S> {
         Ok((**x).clone())
     }
 
-    /// Returns the values that clients gave: the sum of the parts, or their exclusive or.
+    /// Returns the sum of the operands in the ring, or their exclusive or.
     fn submitted(&self, parts: &[Arc<Value<S>>]) -> Result<Value<S>> {
-        let sum = |sum: Value<S>, part: &Arc<Value<S>>| match (&sum, &**part) {
-            (Value::Arith(x), Value::Arith(y)) => Ok(Value::Arith(self.s.add(x, y))),
-            (Value::Arith(x), Value::Public(Plain::Vector(v))) => Ok(Value::Arith(self.s.add_public(x, v))),
-            (Value::Bits(x), Value::Bits(y)) => Ok(Value::Bits(self.s.xor(x, y))),
-            _ => Err(KINDS),
+        let sum = |sum: Value<S>, part: &Arc<Value<S>>| match &sum {
+            Value::Bits(_) | Value::Public(Plain::Bits(_)) => {
+                let (x, y) = (self.bits(Some(&sum))?, self.bits(Some(part))?);
+                Ok(Value::Bits(self.s.xor(&x, &y)))
+            }
+            _ => {
+                let (x, y) = (self.arith(Some(&sum))?, self.arith(Some(part))?);
+                Ok(Value::Arith(self.s.add(&x, &y)))
+            }
         };
         let (first, rest) = parts.split_first().ok_or(KINDS)?;
         rest.iter().try_fold((**first).clone(), sum)
