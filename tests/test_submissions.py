@@ -16,8 +16,10 @@ from campaigning import CLOSES, Servers
 from protocols import FORMS, Place, among, places
 from quorate._command._explain import Book, Explaining
 from quorate.campaigns import History
-from quorate_client import wire
+from quorate_client import wire, words
 from quorate_client.errors import CampaignError
+from quorate_client.keys import to_text
+from quorate_client.statements import sign_request
 
 COLUMNS = [
     {"name": "salary", "dtype": "int(32)", "low": "-10", "high": "100000"},
@@ -354,3 +356,117 @@ def test_a_campaign_that_names_its_program_runs_no_other(tmp_path: Path) -> None
     with qr.local("rss") as mpc:
         assert mpc.campaign(file, config=settings)["salary"].sum().reveal() == 50_000
 
+
+RESULTS = [
+    {"name": "rank", "dtype": "int(32)"},
+    {"name": "share", "dtype": "fixed(64, 16)", "shape": [2]},
+    {"name": "above", "dtype": "bit"},
+    {"name": "code", "dtype": "uint(16)"},
+]
+
+
+def with_results() -> list[dict[str, Any]]:
+    return [{"name": "people", "per_client": 1, "columns": [dict(c) for c in COLUMNS], "results": RESULTS}]
+
+
+def results_of(mpc: qr.Session, given: Any) -> dict[str, qr.SecretArray]:
+    return {
+        "rank": given["salary"] - 60_000,
+        "share": mpc.stack([given["rate"], -given["rate"]], axis=1),
+        "above": given["salary"] > 50_001,
+        "code": given["age"][:, 0] + mpc.constant(7, qr.uint(16)),
+    }
+
+
+def received(servers: Servers, client: int, number: int = 1) -> list[dict[str, Any]]:
+    """Returns the results of a client, by look, with its mask taken off; all servers must state the same ones."""
+    key, slot = servers.clients[client], servers.campaign.slots[0]
+    stated = []
+    for i in range(servers.n):
+        servers.open(i)
+        signature = sign_request(key, servers.campaign.hash, i, int(servers.clock.now))
+        stated.append([(r.look, r.number, r.data) for r in servers.intakes[i].results(to_text(key.id), signature)])
+        servers.stores[i].close()
+    assert all(one == stated[0] for one in stated)
+    header = wire.Header(servers.campaign.hash, key.id, client, 0, 0, number, 0, 1, 0, ())
+    seed = servers.masks.get((client, number))
+    assert all(of == number for _, of, _ in stated[0])
+    return [words.unmasked(slot, data, look, seed, header.context) for look, _, data in stated[0] if seed]
+
+
+@pytest.mark.parametrize("place", HERE, ids=str)
+def test_clients_get_results_that_they_alone_can_read(tmp_path: Path, place: Place) -> None:
+    with served(tmp_path, place, slots=with_results(), again=1) as servers:
+        for i in (0, 1, 3):
+            servers.give(i, values=person(i))
+        servers.give(1, 2, person(5))
+        file, settings = closed(servers)
+        for _ in range(2):
+            with among(place) as mpc:
+                given = mpc.campaign(file, config=settings)
+                results = results_of(mpc, given)
+                given.answer(results)
+                with pytest.raises(qr.SubmissionError, match="were given results in this session"):
+                    given.answer(results)
+        for client, number, values in ((0, 1, person(0)), (1, 2, person(5)), (3, 1, person(3))):
+            looks = received(servers, client, number)
+            assert len(looks) == 2
+            for found in looks:
+                assert found["rank"] == values["salary"] - 60_000
+                assert found["share"].tolist() == [values["rate"], -values["rate"]]
+                assert found["above"] == (values["salary"] > 50_001)
+                assert found["code"] == values["age"][0] + 7
+        assert received(servers, 2) == received(servers, 4) == []
+
+
+def test_what_servers_keep_is_masked_and_empty_for_absent_clients(tmp_path: Path) -> None:
+    """The words that all parties learn: noise for those that count, zeros for others, whatever they would get."""
+    with served(tmp_path, Place("rss", 3), slots=with_results()) as servers:
+        servers.give(0, values=person(0))
+        Out(servers).give(1, {**person(1), "salary": -11})
+        file, settings = closed(servers)
+        with among(Place("rss", 3)) as mpc:
+            given = mpc.campaign(file, config=settings)
+            shown: list[dict[str, Any]] = []
+            for state in states(mpc):
+                state.results = lambda slot, look, words, values: shown.append(values)
+            reveal_all, rounds = mpc.reveal_all, list[int]()
+
+            def noting(*arrays: qr.SecretArray) -> list[Any]:
+                rounds.append(mpc.explain(*arrays).online.rounds)
+                return reveal_all(*arrays)
+
+            mpc.reveal_all = noting  # type: ignore[assignment, method-assign]
+            given.answer(results_of(mpc, given))
+            # Results are computed and kept, then opened: an opening that is repeated opens the same numbers.
+            assert len(rounds) == 2 and rounds[0] > 4 and rounds[1] == 2, rounds
+        for values in shown:
+            for name, array in values.items():
+                assert not array[1:].any(), (name, array)
+                if name != "above":
+                    assert array[0].any() and array.dtype == np.uint64
+        rank = words.decode(servers.campaign.slots[0].results[0], shown[0]["rank"][:1])
+        assert rank != person(0)["salary"] - 60_000
+
+
+def test_results_are_those_that_the_campaign_lists(tmp_path: Path) -> None:
+    with served(tmp_path, Place("aby", 2), slots=with_results()) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        with among(Place("aby", 2)) as mpc:
+            given = mpc.campaign(file, config=settings)
+            results = results_of(mpc, given)
+            for changed, error, said in [
+                ({"rank": None}, qr.ConfigError, "'rank' of slot 'people' is missing"),
+                ({"rank": given["code"]}, qr.DtypeError, r"'rank' is a secret array of int\(32\)"),
+                ({"share": given["rate"]}, qr.ShapeError, r"'share' has shape \(6, 2\), and here is one of \(6,\)"),
+                ({"wages": given["salary"]}, qr.ConfigError, "no result 'wages'; it has 'rank', 'share'"),
+            ]:
+                with pytest.raises(error, match=said):
+                    given.answer({**results, **changed})  # type: ignore[arg-type]
+            assert {state.history.looks for state in states(mpc)} == {0}
+    with served(tmp_path / "none", Place("aby", 2)) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        with among(Place("aby", 2)) as mpc, pytest.raises(qr.ConfigError, match="lists no results"):
+            mpc.campaign(file, config=settings).answer({})

@@ -23,11 +23,13 @@ __all__ = ["answer"]
 def answer(entry: Entry, present: SecretArray, results: Mapping[str, SecretArray]) -> None:
     """Gives clients their results; see `Submissions.answer`."""
     session, names = entry.session, [column.name for column in entry.slot.results]
+    if not names:
+        raise ConfigError(at(f"answer: the campaign lists no results of slot {entry.slot.name!r}"))
+    for name in results:
+        if name not in names:
+            known = ", ".join(map(repr, names))
+            raise ConfigError(at(f"answer: slot {entry.slot.name!r} has no result {name!r}; it has {known}"))
     values = [_checked(entry, column, results) for column in entry.slot.results]
-    unknown = [name for name in results if name not in names]
-    if unknown or not names:
-        known = ", ".join(map(repr, names)) or "none"
-        raise ConfigError(at(f"answer: slot {entry.slot.name!r} has no result {[*unknown, None][0]!r}; it has {known}"))
     if entry.has_answered:
         raise SubmissionError(at(f"answer: clients of slot {entry.slot.name!r} were given results in this session"))
     entry.has_answered = True

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Measures clients of a campaign: three servers over HTTPS on the loopback, a process for each, and clients here.
+
+    .venv/bin/python benches/clients.py
+    .venv/bin/python benches/clients.py --clients 10000 --values 10
+
+Every client has a key of its own, and gives its values as `quorate_client` does: it compares the campaign at each
+server, and sends one packet to each. The first table gives, by the number of clients that submit at once, the seconds
+until all servers have confirmed all packets, a client's median and 99th percentile, and milliseconds of processor time
+for a packet at a server, and for a client. Then the campaign is closed, and the packets are read in a local session of
+the three servers; the second table gives seconds of `Session.campaign`, with bounds checked, and of a sum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import resource
+import secrets
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import quorate as qr
+import quorate_client
+from quorate_client.keys import to_text
+
+SERVERS = 3
+QUORATE = str(Path(sys.executable).with_name("quorate"))
+
+
+def command(folder: Path, *arguments: str) -> str:
+    """Runs a command of `quorate` in a folder, and returns what it prints."""
+    done = subprocess.run([QUORATE, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns ports of the loopback that are free now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Survey:
+    """A campaign for `clients` clients of `values` integers each, and its running servers."""
+
+    def __init__(self, folder: Path, clients: int, values: int) -> None:
+        self.folder = folder
+        self.keys = [quorate_client.ClientKey.generate() for _ in range(clients)]
+        ports = free_ports(2 * SERVERS)
+        servers, self.configs = [], []
+        for party in range(SERVERS):
+            own = folder / f"server{party}"
+            command(folder, "keygen", "--party", str(party), "--dir", ".")
+            command(folder, "campaign", "key", "--dir", str(own), "--host", "127.0.0.1")
+            (own / "party.toml").write_text(
+                f'me = {party}\nprotocol = "rss"\nkey = "../party{party}.key"\n'
+                + "".join(
+                    f'[[party]]\naddress = "127.0.0.1:{ports[SERVERS + i]}"\ncertificate = "../party{i}.crt"\n'
+                    for i in range(SERVERS)
+                )
+            )
+            (own / "serve.toml").write_text(
+                f'listen = "127.0.0.1:{ports[party]}"\nstore = "packets.db"\nstore_key = "store.key"\n'
+                'service_key = "service.key"\ncertificate = "tls.crt"\nkey = "tls.key"\n'
+            )
+            self.configs.append(own / "party.toml")
+            public = json.loads((own / "service.pub").read_text())
+            servers.append({"url": f"https://127.0.0.1:{ports[party]}", **public})
+        column = {"name": "x", "dtype": "int(64)", "shape": [values], "low": "0", "high": "1000000"}
+        campaign = {
+            "name": "bench", "id": to_text(secrets.token_bytes(16)), "protocol": "rss", "options": {}, "program": "",
+            "at_least": 1, "closes": "2099-12-31T00:00:00Z", "again": 0, "check": "bound", "origins": [],
+            "servers": servers, "clients": sorted(to_text(key.id) for key in self.keys), "invitations": 0,
+            "slots": [{"name": "people", "per_client": 1, "columns": [column]}],
+        }  # fmt: skip
+        self.file = folder / "bench.json"
+        self.file.write_text(json.dumps(campaign, separators=(",", ":"), sort_keys=True))
+        self.campaign = quorate_client.Campaign.load(self.file)
+        for config in self.configs:
+            command(folder, "campaign", "approve", str(self.file), "--config", str(config))
+        self.processes = [self._serve(config) for config in self.configs]
+
+    def _serve(self, config: Path) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen([QUORATE, "serve", "--config", str(config)], stderr=subprocess.PIPE)
+        if process.stderr is None or b"serves clients" not in process.stderr.readline():
+            raise SystemExit(f"the server of {config} did not start")
+        return process
+
+    def server_seconds(self) -> float:
+        """Returns the processor seconds of all servers so far."""
+        used = 0
+        for process in self.processes:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            used += int(fields[11]) + int(fields[12])
+        return used / os.sysconf("SC_CLK_TCK")
+
+    def submit(self, number: int, values: np.ndarray) -> float:
+        """Gives a client's values, and returns the seconds that it took."""
+        key, start = self.keys[number], time.perf_counter()
+        client = quorate_client.client(self.campaign, key=key, store=self.folder / "outbox")
+        client.submit({"x": values}, wait_s=600)
+        return time.perf_counter() - start
+
+    def stop(self) -> None:
+        """Ends the servers."""
+        for process in self.processes:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def own_seconds() -> float:
+    """Returns the processor seconds of this process so far."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def given(survey: Survey, numbers: range, at_once: int, values: np.ndarray) -> str:
+    """Submits packets, and returns a row of the table."""
+    start, servers, own = time.perf_counter(), survey.server_seconds(), own_seconds()
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        seconds = list(pool.map(lambda number: survey.submit(number, values), numbers))
+    wall, count = time.perf_counter() - start, len(numbers)
+    at_server = (survey.server_seconds() - servers) / count / SERVERS
+    at_client = (own_seconds() - own) / count
+    quantiles = statistics.quantiles(seconds, n=100)
+    return (
+        f"| {at_once:>5} | {count:>7} | {wall:>7.1f} | {statistics.median(seconds) * 1e3:>6.1f} | "
+        f"{quantiles[98] * 1e3:>6.1f} | {at_server * 1e3:>6.2f} | {at_client * 1e3:>6.2f} |"
+    )
+
+
+def main() -> None:
+    """Measures, and prints the tables."""
+    parser = argparse.ArgumentParser(description="Measures clients of a campaign.")
+    parser.add_argument("--clients", type=int, default=2000)
+    parser.add_argument("--values", type=int, default=1000)
+    parser.add_argument("--at-once", default="1,10,100")
+    options = parser.parse_args()
+    groups = [int(text) for text in options.at_once.split(",")]
+    values, each = np.arange(options.values), options.clients // len(groups)
+    with tempfile.TemporaryDirectory() as folder:
+        survey = Survey(Path(folder), each * len(groups), options.values)
+        try:
+            print(f"{options.values} values of 64 bits a client\n")
+            print("| at once | clients | all, s | p50, ms | p99, ms | server, ms CPU | client, ms CPU |")
+            print("|---|---|---|---|---|---|---|")
+            for place, at_once in enumerate(groups):
+                print(given(survey, range(place * each, (place + 1) * each), at_once, values), flush=True)
+        finally:
+            survey.stop()
+        for config in survey.configs:
+            command(Path(folder), "campaign", "close", "bench", "--config", str(config))
+        with qr.local("rss") as mpc:
+            start = time.perf_counter()
+            people = mpc.campaign(survey.file, config=survey.configs)
+            read, start = time.perf_counter() - start, time.perf_counter()
+            total = int(people["x"].sum().reveal())
+            if total != each * len(groups) * int(values.sum()):
+                raise SystemExit(f"the sum is {total}, which is wrong")
+            print("\n| values in all | campaign, s | sum, s |\n|---|---|---|")
+            print(f"| {people['x'].size} | {read:.2f} | {time.perf_counter() - start:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
