@@ -1,4 +1,4 @@
-"""From a person's campaign to a result, by the commands of docs/clients.md: servers and parties are processes of their own."""
+"""From a person's campaign to a result, by the commands of docs/clients.md: servers and parties are processes."""
 
 from __future__ import annotations
 

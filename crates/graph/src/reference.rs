@@ -143,7 +143,9 @@ fn computed(
     let pairs_up = values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len();
     debug_assert!(pairs_up, "{}", op.name());
     match op {
-        Op::Submitted(_) | Op::Masked(_) => values[1..].iter().fold(a.to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y))),
+        Op::Submitted(_) | Op::Masked(_) => {
+            values[1..].iter().fold(a.to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y)))
+        }
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),

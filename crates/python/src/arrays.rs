@@ -1,6 +1,5 @@
 //! Building the program from Python: one method for each operation. The user's file and line are the last arguments.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Hash, HashError, Interval, Layer,
-    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, Submission, UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Domain, DomainError, Give, Interval, Layer,
+    Lies, Meaning, NodeId, Op, Operand, Real, Side, Source, UnaryOp,
 };
 
 use quorate_session::{Data, Rows};
@@ -21,8 +20,8 @@ use crate::hold::{Built, Seen};
 use crate::operands::{Argument, dtype, is_real, secret_numbers};
 use crate::session::Session;
 
-type Dtype<'a> = (&'a str, u32, u32);
-type Line = (String, u32);
+pub(crate) type Dtype<'a> = (&'a str, u32, u32);
+pub(crate) type Line = (String, u32);
 
 impl Session {
     /// Builds a node, which is no array of the user's yet; returns it with warnings, which may end the call.
@@ -39,7 +38,7 @@ impl Session {
     }
 
     /// Builds a node; returns it as an array of the user's.
-    fn add(
+    pub(crate) fn add(
         &self,
         py: Python<'_>,
         line: Line,
@@ -51,7 +50,7 @@ impl Session {
         Ok(built)
     }
 
-    fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
+    pub(crate) fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
         let at = Source::new(line.0.as_str(), line.1);
         dtype(parts).map_err(|fault| raise(py, &BuildError::new(fault, at).into()))
     }
@@ -91,10 +90,10 @@ fn real_function(name: &str) -> PyResult<Real> {
 
 /// The column of an input: its name, and its words; without words, it contains dates.
 #[derive(FromPyObject)]
-struct Of(String, Option<Vec<String>>);
+pub(crate) struct Of(String, Option<Vec<String>>);
 
 impl Of {
-    fn read(self) -> Column {
+    pub(crate) fn read(self) -> Column {
         let meaning = match self.1 {
             None => Meaning::Numbers,
             Some(words) if words.is_empty() => Meaning::Days,
@@ -169,7 +168,7 @@ impl Called {
 }
 
 /// Returns the words of an error of Python's; its type, where it has none.
-fn words_of(py: Python<'_>, error: &PyErr) -> String {
+pub(crate) fn words_of(py: Python<'_>, error: &PyErr) -> String {
     let (value, words) = (error.value(py), error.value(py).to_string());
     if words.is_empty() { value.repr().map_or(words, |shown| shown.to_string()) } else { words }
 }
@@ -178,16 +177,6 @@ impl Rows for Called {
     fn read(&self, range: Range<usize>) -> Result<Data, String> {
         let read = Python::try_attach(|py| self.call(py, range).map_err(|error| words_of(py, &error)));
         read.unwrap_or_else(|| Err("the interpreter ends".into()))
-    }
-}
-
-/// A function of Python's that keeps the mark that results of a campaign are looked at, at a party.
-struct Marking(Py<PyAny>);
-
-impl quorate_session::Seen for Marking {
-    fn mark(&self, party: usize) -> Result<(), String> {
-        let call = |py: Python<'_>| self.0.call1(py, (party,)).map(|_| ()).map_err(|error| words_of(py, &error));
-        Python::try_attach(call).unwrap_or_else(|| Err("the interpreter ends".into()))
     }
 }
 
@@ -512,51 +501,6 @@ impl Session {
     }
 
     /// Builds the values of `x`, stated to lie between these numbers of units.
-    /// Adds a campaign whose submissions the program reads. Only runs of these hashes (none: any run) may then reveal
-    /// what depends on submissions; the function is called with a party's number before that party sends its share.
-    fn read_campaign(&self, py: Python<'_>, mark: Py<PyAny>, programs: Vec<String>) -> PyResult<()> {
-        let parsed = programs.iter().map(|text| text.parse()).collect::<Result<BTreeSet<Hash>, HashError>>();
-        let programs = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        self.with(py, |session| {
-            session.read_campaign(std::sync::Arc::new(Marking(mark)), programs);
-            Ok(())
-        })
-    }
-
-    /// Lets any run reveal a node that depends on submissions, without a mark.
-    fn exempt(&self, py: Python<'_>, node: u32) -> PyResult<()> {
-        self.with(py, |session| {
-            session.exempt(NodeId(node));
-            Ok(())
-        })
-    }
-
-    /// Builds what clients gave for a column of a campaign: the sum of parts that parties input.
-    fn submitted(
-        &self,
-        py: Python<'_>,
-        parts: Vec<u32>,
-        dtype: Dtype<'_>,
-        campaign: (String, [u8; 32]),
-        column: Of,
-        line: Line,
-    ) -> PyResult<Built> {
-        let dtype = self.dtype(py, dtype, &line)?;
-        let parts: Vec<NodeId> = parts.into_iter().map(NodeId).collect();
-        let (name, hash) = campaign;
-        self.add(py, line, |mut b| b.submitted(&parts, dtype, Submission { campaign: name, hash, column: column.read() }))
-    }
-
-    /// Builds results for clients: the words of `x` plus masks that clients gave.
-    fn masked(&self, py: Python<'_>, x: u32, masks: u32, line: Line) -> PyResult<Built> {
-        self.add(py, line, |mut b| b.masked(NodeId(x), NodeId(masks)))
-    }
-
-    /// Builds a bit for each element: whether it lies outside these bounds, in units, over the whole ring.
-    fn outside_bounds(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
-        self.add(py, line, |mut b| b.outside_bounds(NodeId(x), low, high))
-    }
-
     fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.stated(NodeId(x), low, high))
     }

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bench;
+mod campaigns;
 mod circuit;
 mod costs;
 mod errors;

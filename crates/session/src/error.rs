@@ -201,8 +201,8 @@ pub enum SessionError {
     /// A run that reveals what depends on submissions, and is not among those that the campaign names.
     #[error(
         "this run reveals what depends on clients of a campaign, and the campaign does not name its program, {hash}: \
-         nothing of it is sent. `quorate explain` shows the plan; the clients of a campaign that names this program can \
-         give their values to it"
+         nothing of it is sent. `quorate explain` shows its plan; clients can give their values to a campaign that \
+         names it"
     )]
     OtherProgram {
         /// The hash of the run, after those before it.

@@ -22,9 +22,9 @@ impl Builder<'_> {
         self.attempt(|b| b.build_submitted(parts, dtype.checked()?, from))
     }
 
-    /// Builds a bit for each element of values that clients gave: whether it lies outside `low` to `high`, in units. The
-    /// lowest number of these bounds is moved to that of the ring, so that one comparison covers both ends; over the
-    /// whole ring, since a client may give anything.
+    /// Builds a bit for each element of values that clients gave: whether it lies outside `low` to `high`, in units.
+    /// The lowest number of these bounds is moved to that of the ring, so that one comparison covers both ends. It is
+    /// over the whole ring, since a client may give anything.
     ///
     /// # Errors
     /// [`Fault::Bounds`]: bounds that the dtype does not hold.

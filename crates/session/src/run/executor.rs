@@ -25,9 +25,9 @@ use crate::run::pacing::{AHEAD_BYTES, Row};
 use crate::run::shapes::shape_of;
 use crate::run::values::Values;
 use crate::work::data::{OwnInput, Plain, constant, phantom, read_part};
-use crate::work::seen::Campaigns;
 use crate::work::effort::{Clock, Taken};
 use crate::work::order::Order;
+use crate::work::seen::Campaigns;
 use crate::work::value::{KINDS, Known, Value};
 
 /// The result of a run: opened values by request, the values of all nodes that are kept, and the costs of each step.

@@ -62,8 +62,9 @@ fn each_party_marks_results_of_what_clients_gave() {
     for (protocol, parties) in FAMILIES {
         let mut session = session(protocol, parties);
         let [given, own, sum] = program(&mut session);
-        let marks = Arc::new(Marks::default());
+        let [marks, others] = [0, 1].map(|_| Arc::new(Marks::default()));
         session.read_campaign(marks.clone(), BTreeSet::new());
+        session.read_campaign(others.clone(), BTreeSet::new());
         let shown = session.run(&[(own, None)]).unwrap().finish().unwrap();
         assert!(shown[0] == Some(Data::Ints(vec![1, 2])) && marks.made.lock().unwrap().is_empty(), "{protocol:?}");
         session.exempt(given);
@@ -71,7 +72,9 @@ fn each_party_marks_results_of_what_clients_gave() {
         assert!(marks.made.lock().unwrap().is_empty(), "{protocol:?}: bits about bounds are no look");
         let shown = session.run(&[(sum, Some(1))]).unwrap().finish().unwrap();
         assert!(shown[0] == Some(Data::Ints(vec![41, 42])), "{protocol:?}");
-        assert_eq!(*marks.made.lock().unwrap(), (0..parties).collect(), "{protocol:?}");
+        for marks in [marks, others] {
+            assert_eq!(*marks.made.lock().unwrap(), (0..parties).collect(), "{protocol:?}");
+        }
     }
 }
 

@@ -42,7 +42,7 @@ fn run(queue: &Arc<Queue>, number: u64) {
         dropped: vec![],
         branch: None,
         campaigns: Default::default(),
-            progress: Default::default(),
+        progress: Default::default(),
         reply: channel().0,
     };
     queue.run(number, (0..2).map(job).collect());
