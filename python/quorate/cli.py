@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate._command._campaigns import add_campaign, add_serve, run_campaign, run_serve
 from quorate._command._completion import SHELLS
 from quorate._command._completion import script as completion_script
 from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
@@ -67,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
             "bench", help="measures the standard workloads, and prints published figures of other programs beside them"
         )
     )
+
+    add_campaign(commands.add_parser("campaign", help="keys, campaigns and approvals, where clients give their data"))
+    add_serve(commands.add_parser("serve", help="takes the packets of clients, at one party of a deployment"))
 
     commands.add_parser("models", help="lists what qr.models.from_sklearn, from_onnx and from_tflite support")
     commands.add_parser("protocols", help="lists the protocols, their numbers of parties, and their options")
@@ -427,6 +431,8 @@ _COMMANDS = {
     "keygen": _keygen,
     "explain": _explain,
     "bench": _bench,
+    "campaign": run_campaign,
+    "serve": run_serve,
     "models": _models,
     "protocols": _protocols,
     "completion": _completion,

@@ -1,0 +1,306 @@
+"""The commands `quorate serve` and `quorate campaign`: keys, campaigns and their approval at one party.
+
+Modules that need the extra `serve` are imported when a command runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorate._command._exit_status import OK
+from quorate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quorate.campaigns import Approved, Settings, Store
+    from quorate_client import Campaign
+
+__all__ = ["add_campaign", "add_serve", "run_campaign", "run_serve"]
+
+#: What `quorate campaign key` writes.
+_KEY_FILES = ("service.key", "service.pub", "store.key", "tls.key", "tls.crt")
+
+
+def add_serve(serve: argparse.ArgumentParser) -> None:
+    """Adds the options of `quorate serve`."""
+    _add_config(serve)
+
+
+def add_campaign(campaign: argparse.ArgumentParser) -> None:
+    """Adds the commands of `quorate campaign`."""
+    commands = campaign.add_subparsers(dest="campaign_command", required=True, metavar="COMMAND")
+
+    key = commands.add_parser("key", help="creates the keys of a server for clients, and prints the public ones")
+    key.add_argument("--dir", type=Path, required=True, help="folder for the files")
+
+    key.add_argument(
+        "--host", action="append", default=[], help="a name or address in the TLS certificate; may be given again"
+    )
+
+    client = commands.add_parser("client-key", help="creates the key of a client, and prints the public one")
+    client.add_argument("file", type=Path, help="the file to write")
+
+    create = commands.add_parser("create", help="checks a campaign that a person wrote, and prints its hash")
+    create.add_argument("file", type=Path, help="the campaign, in TOML")
+    create.add_argument("--out", type=Path, required=True, help="file for the campaign that servers and clients get")
+    create.add_argument(
+        "--any-program", action="store_true", help="allow a campaign that does not name the hash of its program"
+    )
+
+    approve = commands.add_parser("approve", help="lets this party's server take packets of a campaign")
+    approve.add_argument("file", type=Path, help="the campaign that `create` wrote")
+    _add_config(approve)
+    approve.add_argument(
+        "--invitations", type=Path, default=None, help="file for this server's part of each invitation: place,secret"
+    )
+
+    _add_config(commands.add_parser("list", help="lists the campaigns that are approved at this party"))
+    for name, about in (
+        ("close", "stops taking packets of a campaign, before its time"),
+        ("end", "erases the packets of a campaign for ever"),
+        ("export", "prints a campaign and the headers of its packets, without their values, as JSON"),
+    ):
+        one = commands.add_parser(name, help=about)
+        one.add_argument("name", help="the campaign's name, or its hash")
+        _add_config(one)
+        if name == "export":
+            one.add_argument("--out", type=Path, default=None, help="file to write instead of the terminal")
+
+
+def _add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", type=Path, required=True, help="this party's party.toml, beside serve.toml; or serve.toml"
+    )
+
+
+def _require(*modules: str) -> None:
+    lacking = [name for name in modules if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise ConfigError(
+            f"this command needs {', '.join(lacking)}, from the extra `serve`: pip install cryptography fastapi uvicorn"
+        )
+
+
+@contextlib.contextmanager
+def _client_errors() -> Iterator[None]:
+    """Turns errors of the client's library into configuration errors."""
+    from quorate_client import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        text = str(error)
+        raise ConfigError(text.rstrip(".")) from None
+
+
+def run_serve(options: argparse.Namespace) -> int:
+    """Runs `quorate serve` until it is told to end."""
+    _require("cryptography", "fastapi", "uvicorn")
+    from quorate.serve._run import serve
+
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("quorate.serve").setLevel(logging.INFO)
+    with _client_errors():
+        serve(options.config)
+    return OK
+
+
+def run_campaign(options: argparse.Namespace) -> int:
+    """Runs a command of `quorate campaign`."""
+    _require("cryptography", *(["tomli"] if sys.version_info < (3, 11) else []))
+    with _client_errors():
+        _COMMANDS[options.campaign_command](options)
+    return OK
+
+
+def _key(options: argparse.Namespace) -> None:
+    import secrets
+
+    from quorate.serve._certificates import self_signed
+    from quorate_client import ServiceKey
+    from quorate_client.keys import to_text, write_private
+
+    _make_folder(options.dir)
+    for name in _KEY_FILES:
+        if (options.dir / name).exists():
+            raise ConfigError(f"{options.dir / name} exists, and keys are not overwritten: name another folder")
+    key = ServiceKey.generate()
+    certificate, pin, private = self_signed(options.host)
+    public = json.dumps({"certificate": to_text(pin), "seal": to_text(key.seal), "sign": to_text(key.sign)})
+    key.save(options.dir / "service.key")
+    write_private(options.dir / "store.key", secrets.token_bytes(32))
+    write_private(options.dir / "tls.key", private)
+    _write(options.dir / "tls.crt", certificate.decode("ascii"))
+    _write(options.dir / "service.pub", f"{public}\n")
+    print(public)
+
+
+def _client_key(options: argparse.Namespace) -> None:
+    from quorate_client import new_key
+    from quorate_client.keys import to_text
+
+    print(to_text(new_key(options.file).id))
+
+
+def _create(options: argparse.Namespace) -> None:
+    from quorate_client import Campaign
+
+    campaign = Campaign.from_toml(options.file)
+    if not campaign.program and not options.any_program:
+        raise ConfigError(
+            f"{options.file}: the campaign does not name a program, so servers may run any on its packets: set "
+            "`program` to the hash that `quorate explain` prints, or give --any-program"
+        )
+    if options.out.exists():
+        raise ConfigError(f"{options.out} exists; a campaign is not changed once it was handed out: name another file")
+    options.out.write_bytes(campaign.json)
+    print(campaign.hash.hex())
+
+
+def _approve(options: argparse.Namespace) -> None:
+    from quorate.campaigns import approve, invitations
+    from quorate_client import Campaign, ServiceKey
+    from quorate_client.keys import to_text, write_private
+
+    try:
+        campaign = Campaign.from_json(options.file.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"the campaign {options.file} cannot be read: {error.strerror}") from None
+    with _opened(options) as (settings, store):
+        _compare(campaign, settings)
+        approve(store, campaign, settings.me, ServiceKey.load(settings.service_key))
+        print(_summary(campaign))
+        if options.invitations is not None:
+            secrets = invitations(store, campaign)
+            if not secrets:
+                raise ConfigError(f"the campaign {campaign.name} lists its clients: leave --invitations out")
+            lines = [f"{place},{to_text(secret)}\n" for place, secret in enumerate(secrets)]
+            write_private(options.invitations, "".join(["place,secret\n", *lines]).encode())
+
+
+def _compare(campaign: Campaign, settings: Settings) -> None:
+    """Compares a campaign with this party.
+
+    Raises:
+        ConfigError: it has another protocol, or another certificate for this server.
+    """
+    from quorate.campaigns import certificate_hash
+
+    if campaign.protocol != settings.protocol:
+        raise ConfigError(f"the campaign is for {campaign.protocol}, and this party runs {settings.protocol}")
+    certificate = certificate_hash(settings.certificate)
+    if settings.me >= len(campaign.servers) or campaign.servers[settings.me].certificate != certificate:
+        from quorate_client.keys import to_text
+
+        raise ConfigError(
+            f"the campaign does not have this server's certificate at place {settings.me}: its `certificate` must be "
+            f"{to_text(certificate)}"
+        )
+
+
+def _summary(campaign: Campaign) -> str:
+    """Returns what an operator agrees to."""
+    who = f"{campaign.invitations} invitations" if campaign.invitations else f"{len(campaign.clients)} listed clients"
+    lines = [
+        f"campaign {campaign.name}",
+        f"  hash: {campaign.hash.hex()}",
+        f"  program: {campaign.program or 'ANY: each program that the operators start may read the values'}",
+        f"  protocol: {campaign.protocol}, {len(campaign.servers)} servers",
+        f"  clients: {who}, at least {campaign.at_least}",
+        f"  closes: {campaign.closes}; looks at results: {campaign.again + 1}; check: {campaign.check}",
+    ]
+    for slot in campaign.slots:
+        columns = ", ".join(f"{c.name} {c.dtype}{list(c.shape) if c.shape else ''}" for c in slot.columns)
+        lines.append(f"  slot {slot.name}, {slot.per_client} a client: {columns}")
+    return "\n".join(lines)
+
+
+def _list(options: argparse.Namespace) -> None:
+    from quorate.campaigns import approved
+
+    with _opened(options) as (_, store):
+        for one in approved(store):
+            print(_line(one))
+
+
+def _line(one: Approved) -> str:
+    campaign = one.campaign
+    return (
+        f"{campaign.name}  {one.state(time.time())}  closes {campaign.closes}  packets {one.packets}  "
+        f"looks {one.history.looks} of {campaign.again + 1}  {campaign.hash.hex()}"
+    )
+
+
+def _close(options: argparse.Namespace) -> None:
+    from quorate.campaigns import close, find
+
+    with _opened(options) as (_, store):
+        close(store, find(store, options.name).campaign.hash)
+        print(_line(find(store, options.name)))
+
+
+def _end(options: argparse.Namespace) -> None:
+    from quorate.campaigns import end, find
+
+    with _opened(options) as (_, store):
+        found = find(store, options.name).campaign
+        end(store, found.hash)
+        print(_line(find(store, found.hash.hex())))
+
+
+def _export(options: argparse.Namespace) -> None:
+    from quorate.campaigns import exported, find
+
+    with _opened(options) as (_, store):
+        text = json.dumps(exported(store, find(store, options.name)), indent=1)
+    if options.out is None:
+        print(text)
+    else:
+        _write(options.out, f"{text}\n")
+
+
+@contextlib.contextmanager
+def _opened(options: argparse.Namespace) -> Iterator[tuple[Settings, Store]]:
+    """Opens the store of a configuration. A server may use it at the same time."""
+    from quorate.campaigns import Settings, Store, read_store_key
+
+    settings = Settings.read(options.config)
+    store = Store(settings.store, read_store_key(settings.store_key), None)
+    try:
+        yield settings, store
+    finally:
+        store.close()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the folder {folder} cannot be made: {error.strerror}") from None
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
+
+
+_COMMANDS: dict[str, Any] = {
+    "key": _key,
+    "client-key": _client_key,
+    "create": _create,
+    "approve": _approve,
+    "list": _list,
+    "close": _close,
+    "end": _end,
+    "export": _export,
+}

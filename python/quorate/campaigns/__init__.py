@@ -1,0 +1,59 @@
+"""Campaigns at a server: the packets of clients, the rules for them, and what a program gets of them.
+
+Nothing here listens on a network: `quorate.serve` does. This package needs `pip install cryptography`, which is part of
+the extra `serve`.
+"""
+
+from __future__ import annotations
+
+from quorate.campaigns._agreed import (
+    WORDS,
+    History,
+    agreed,
+    clients_of,
+    hash_of_list,
+    looks_before,
+    present,
+    settled,
+)
+from quorate.campaigns._approved import Approved, approve, approved, close, end, exported, find, invitations
+from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
+from quorate.campaigns._freeze import Frozen, freeze
+from quorate.campaigns._intake import Intake
+from quorate.campaigns._results import expire
+from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
+from quorate.campaigns._store import SERVE, Store, run_of
+
+__all__ = [
+    "SERVE",
+    "WORDS",
+    "Approved",
+    "Frozen",
+    "History",
+    "Intake",
+    "Limits",
+    "Refused",
+    "Settings",
+    "Spent",
+    "Store",
+    "StoreError",
+    "StoreFull",
+    "agreed",
+    "approve",
+    "approved",
+    "certificate_hash",
+    "clients_of",
+    "close",
+    "end",
+    "expire",
+    "exported",
+    "find",
+    "freeze",
+    "hash_of_list",
+    "invitations",
+    "looks_before",
+    "present",
+    "read_store_key",
+    "run_of",
+    "settled",
+]

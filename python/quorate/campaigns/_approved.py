@@ -1,0 +1,171 @@
+"""The campaigns that a server's operator has approved: adding, finding, closing and ending them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import time
+from typing import Any
+
+from quorate.campaigns._agreed import History
+from quorate.campaigns._errors import Refused, StoreError
+from quorate.campaigns._store import Store
+from quorate_client import Campaign, ServiceKey
+from quorate_client.keys import to_text
+
+__all__ = ["Approved", "approve", "approved", "close", "end", "exported", "find", "invitations"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Approved:
+    """A campaign in a store.
+
+    Attributes:
+        campaign: what was approved.
+        approved_at: when, in seconds since 1970.
+        closed_at: when this server closed it, or None.
+        ended_at: when its packets were erased, or None.
+        history: the results that may have been seen.
+        packets: the number of stored packets.
+    """
+
+    campaign: Campaign
+    approved_at: int
+    closed_at: int | None
+    ended_at: int | None
+    history: History
+    packets: int
+
+    def state(self, now: float) -> str:
+        """Returns "open", "closed" or "ended"."""
+        if self.ended_at is not None:
+            return "ended"
+        return "open" if self.closed_at is None and now < self.campaign.closes_at else "closed"
+
+
+def approve(store: Store, campaign: Campaign, me: int, service_key: ServiceKey, now: float | None = None) -> bool:
+    """Adds a campaign, with a new key for its packets. Returns whether it is new: approving again changes nothing.
+
+    Raises:
+        Refused: the campaign has other keys for this server, was ended, or has the name of another one.
+    """
+    if me >= len(campaign.servers):
+        raise Refused(
+            409, f"the campaign has {len(campaign.servers)} servers, and this is party {me}", "correct its list"
+        )
+    own = campaign.servers[me]
+    if (own.seal, own.sign) != (service_key.seal, service_key.sign):
+        raise Refused(
+            409, f"the campaign has other keys for server {me} than this server's", "send it your service.pub"
+        )
+    at = int(time.time() if now is None else now)
+    return store.write(lambda connection: _add(store, connection, campaign, at)).result()
+
+
+def _add(store: Store, connection: sqlite3.Connection, campaign: Campaign, now: int) -> bool:
+    """Adds a campaign. Its key is written within the transaction, so that no other process makes another one."""
+    known = connection.execute("SELECT ended_at FROM campaigns WHERE hash = ?", (campaign.hash,)).fetchone()
+    if known == (None,):
+        return False
+    if known is not None:
+        raise Refused(409, "the campaign was ended here, and a hash is approved once", "make a new campaign")
+    others = connection.execute("SELECT 1 FROM campaigns WHERE name = ? AND ended_at IS NULL", (campaign.name,))
+    if others.fetchone() is not None:
+        raise Refused(
+            409, f"another campaign named {campaign.name!r} is approved here", "end that one, or rename this one"
+        )
+    store.keys.create(campaign.hash)
+    row = (campaign.hash, campaign.name, campaign.json, now)
+    connection.execute("INSERT INTO campaigns (hash, name, json, approved_at) VALUES (?, ?, ?, ?)", row)
+    return True
+
+
+def approved(store: Store) -> list[Approved]:
+    """Returns all campaigns, in the order of their approval."""
+    rows = store.read(lambda c: c.execute(f"{_QUERY} ORDER BY approved_at, hash").fetchall())
+    return [_read(row) for row in rows]
+
+
+def find(store: Store, name: str) -> Approved:
+    """Returns the campaign of a name that has not ended, or that of a hash in hexadecimal digits.
+
+    Raises:
+        Refused: there is none.
+    """
+    where = "WHERE (name = ? AND ended_at IS NULL) OR lower(hex(hash)) = ? ORDER BY ended_at IS NOT NULL LIMIT 1"
+    row = store.read(lambda c: c.execute(f"{_QUERY} {where}", (name, name.lower())).fetchone())
+    if row is None:
+        raise Refused(404, f"no campaign {name!r} is approved here", "`quorate campaign list` lists those that are")
+    return _read(row)
+
+
+def invitations(store: Store, campaign: Campaign) -> list[bytes]:
+    """Returns this server's secret for each invitation, in order; each goes to one client alone.
+
+    Raises:
+        StoreError: the campaign's key cannot be read.
+    """
+    key = store.keys.load(campaign.hash)
+    return [key.invitation(place) for place in range(campaign.invitations)]
+
+
+def close(store: Store, campaign: bytes, now: float | None = None) -> int:
+    """Closes a campaign for ever, and returns when it was closed first, in seconds since 1970. It is synced."""
+    at = int(time.time() if now is None else now)
+
+    def change(connection: sqlite3.Connection) -> int:
+        connection.execute("UPDATE campaigns SET closed_at = ? WHERE hash = ? AND closed_at IS NULL", (at, campaign))
+        (closed_at,) = connection.execute("SELECT closed_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
+        return int(closed_at)
+
+    return store.write(change).result()
+
+
+def end(store: Store, campaign: bytes, now: float | None = None) -> None:
+    """Ends a campaign: its packets are removed, and the key that opens them is erased.
+
+    What became of each packet is kept. If the process is stopped on the way, the next one to open the store finishes.
+    """
+    at = int(time.time() if now is None else now)
+
+    def change(connection: sqlite3.Connection) -> None:
+        ended = (
+            "UPDATE campaigns SET ended_at = ?, closed_at = ifnull(closed_at, ?) WHERE hash = ? AND ended_at IS NULL"
+        )
+        connection.execute(ended, (at, at, campaign))
+        for table in ("packets", "rates"):
+            connection.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))  # noqa: S608
+
+    store.write(change).result()
+    store.keys.erase(campaign)
+    store.purge()
+
+
+def exported(store: Store, one: Approved) -> dict[str, Any]:
+    """Returns a campaign and the signed headers of its packets, for an auditor. No part of a value is among it."""
+    query = """SELECT slot, place, item, number, header, signature, sealed_digest, stored_at FROM packets
+        WHERE campaign = ? ORDER BY slot, place, item, number"""
+    rows = store.read(lambda connection: connection.execute(query, (one.campaign.hash,)).fetchall())
+    names = ("slot", "place", "item", "number", "header", "signature", "part", "time")
+    texts = [[to_text(value) if isinstance(value, bytes) else value for value in row] for row in rows]
+    return {
+        "campaign": json.loads(one.campaign.json),
+        "hash": to_text(one.campaign.hash),
+        "looks": one.history.looks,
+        "list_hash": to_text(one.history.list_hash),
+        "packets": [dict(zip(names, row, strict=True)) for row in texts],
+    }
+
+
+_QUERY = """SELECT json, approved_at, closed_at, ended_at, looks, list_hash,
+    (SELECT count(*) FROM packets WHERE campaign = hash) FROM campaigns"""
+
+
+def _read(row: tuple[bytes, int, int | None, int | None, int, bytes | None, int]) -> Approved:
+    text, approved_at, closed_at, ended_at, looks, list_hash, packets = row
+    try:
+        campaign = Campaign.from_json(text)
+    except ValueError as error:
+        raise StoreError(f"a campaign in the store was altered, or is of another release: {error}") from None
+    return Approved(campaign, approved_at, closed_at, ended_at, History(looks, list_hash or b""), packets)

@@ -1,0 +1,277 @@
+"""A closed campaign as a run takes it: what this server holds, its shares of the agreed packets, and marks of looks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
+from quorate.campaigns._approved import close, end, find
+from quorate.campaigns._errors import Refused, Spent, StoreError
+from quorate.campaigns._results import keep_results, packed
+from quorate.campaigns._sealing import place_of_part
+from quorate.campaigns._settings import Settings, read_store_key
+from quorate.campaigns._store import Store, run_of
+from quorate_client import Campaign, wire
+from quorate_client import words as layout
+
+__all__ = ["Frozen", "freeze"]
+
+#: Rows that are read at a time.
+_ROWS = 256
+
+
+class Frozen:
+    """A campaign that this server has closed: its packets do not change any more.
+
+    `freeze` returns it.
+
+    Attributes:
+        campaign: the campaign.
+        me: the number of this server.
+        history: the results that may have been seen before.
+    """
+
+    def __init__(self, store: Store, campaign: Campaign, me: int, history: History) -> None:
+        self.campaign, self.me, self.history = campaign, me, history
+        self._store = store
+
+    def rows(self, slot: int) -> int:
+        """Returns the rows of a slot: places of clients, times the packets of each."""
+        return self.campaign.most_clients * self.campaign.slots[slot].per_client
+
+    def record(self, slot: int) -> Words:
+        """Returns which packets of a slot this server has, as `np.int32[rows, 2, 12]`.
+
+        Raises:
+            StoreError: the store cannot be read, or holds what it cannot hold.
+        """
+        found = np.zeros((self.rows(slot), CANDIDATES, WORDS), np.int32)
+        used = np.zeros(len(found), np.uint8)
+        query = "SELECT place, item, number, digest, kind, at_least FROM packets"
+        for place, item, number, digest, kind, at_least in self._packets(query, slot):
+            row = self._row(slot, place, item)
+            if used[row] == CANDIDATES:
+                raise StoreError(f"the store has more than {CANDIDATES} packets of one item: restore its file")
+            found[row, used[row]] = _candidate(number, digest, kind, at_least)
+            used[row] += 1
+        return found
+
+    def parts(self, slot: int, words: Words) -> dict[str | tuple[str, int, str], npt.NDArray[Any]]:
+        """Returns this server's additive parts of the packets that are agreed, by the name of the column.
+
+        Args:
+            slot: the index of the slot.
+            words: the agreed list: `np.int32[rows, 12]`.
+
+        Returns:
+            For each column an array of shape (rows, *shape): np.uint64 below 2^k, or bool for bits. Zeros where no
+            packet is agreed, where it is withdrawn, and where this server is no receiver of it. The mask of a result
+            has the name ("result", look, name).
+
+        Raises:
+            Refused: `words` has another shape, or names packets that this server does not have.
+            StoreError: a part does not open.
+        """
+        self._check(slot, words)
+        columns = self.campaign.slots[slot]
+        found = [_zeros(column, len(words)) for column in columns.layout]
+        is_missing = present(words)
+        order = numbers(words)
+        key = self._store.keys.load(self.campaign.hash)
+        query = """SELECT place, item, number, header, digest, parts.sealed FROM packets
+            LEFT JOIN parts USING (campaign, slot, place, item, number)"""
+        for place, item, number, header, digest, sealed in self._packets(query, slot):
+            row = self._row(slot, place, item)
+            if not is_missing[row] or number != order[row] or digest != words[row, DIGEST].tobytes():
+                continue
+            is_missing[row] = False
+            if sealed is not None:
+                head = wire.Header.unpack(header)
+                bound_to = place_of_part(self.campaign.hash, place, head.client, slot, item, number, digest)
+                for column, part in zip(found, self._part(head, key.open_part(sealed, bound_to)), strict=True):
+                    column[row] = part
+        if is_missing.any():
+            raise Refused(
+                409, f"the agreed list names {is_missing.sum()} packets that are not here", "compare the lists"
+            )
+        return dict(zip(columns.names, found, strict=True))
+
+    def _part(self, header: wire.Header, content: bytes) -> list[npt.NDArray[Any]]:
+        slot = self.campaign.slots[header.slot]
+        return layout.columns(slot, layout.own_words(slot, content, header.receivers, self.me, header.context))
+
+    def seen(self, looks: int, list_hash: bytes) -> None:
+        """Marks that a result may be seen from now on. The mark is on the disk when this returns.
+
+        Call it before this server sends anything of the first result.
+
+        Args:
+            looks: the number of this look, from 1: one more than `looks_before` returns.
+            list_hash: the hash of the agreed list.
+
+        Raises:
+            Spent: another list, or a later look, was marked meanwhile; or the campaign allows no further look.
+        """
+        if not 1 <= looks <= self.campaign.again + 1:
+            raise Spent(
+                f"look {looks} is not among the {self.campaign.again + 1} of the campaign", "make a new campaign"
+            )
+
+        def change(connection: sqlite3.Connection) -> None:
+            query = "SELECT looks, list_hash, ended_at FROM campaigns WHERE hash = ?"
+            stored, before, ended_at = connection.execute(query, (self.campaign.hash,)).fetchone()
+            if ended_at is not None or stored >= looks or (stored and before != list_hash):
+                raise Spent("another run of this campaign has seen a result meanwhile", "make a new campaign")
+            update = "UPDATE campaigns SET looks = ?, list_hash = ? WHERE hash = ?"
+            connection.execute(update, (looks, list_hash, self.campaign.hash))
+
+        self._store.write(change).result()
+        self.history = History(looks, list_hash)
+
+    def outcomes(self, slot: int, words: Words, refused: npt.NDArray[np.bool_]) -> None:
+        """Notes what became of each packet of a slot, for clients that ask. It is on the disk when this returns.
+
+        Args:
+            slot: the index of the slot.
+            words: the agreed list: `np.int32[rows, 12]`.
+            refused: which rows the run left out because a value is out of its bounds.
+        """
+        self._check(slot, words)
+        is_present = present(words)
+        noted = []
+        for place, item, number in self._items(slot):
+            row = self._row(slot, place, item)
+            noted.append((slot, place, item, number, *_outcome(words[row], bool(is_present[row]), bool(refused[row]))))
+        self._note(noted)
+
+    def results(self, slot: int, look: int, words: Words, values: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keeps what the run revealed to single clients, under their masks. It is on the disk when this returns.
+
+        Args:
+            slot: the index of the slot.
+            look: the look, from 0: the masks of `parts` that were used have this number.
+            words: the list that the run used: `np.int32[rows, 12]`.
+            values: for each result an array of shape (rows, *shape): result plus mask as np.uint64 below 2^k, or their
+                xor as bool for bits.
+
+        Raises:
+            Refused: the results are not those of the slot, or other ones of this look are kept already.
+        """
+        self._check(slot, words)
+        layout = self.campaign.slots[slot]
+        if not 0 <= look < layout.looks:
+            raise Refused(409, f"slot {layout.name} has no masks for look {look}", f"it has {layout.looks} looks")
+        rows = packed(layout, len(words), values)
+        keep_results(self._store, self.campaign.hash, slot, look, words, rows, layout.per_client)
+
+    def give_up(self, why: str) -> None:
+        """Notes that all packets are spent, for a reason that clients are told, and ends the campaign."""
+        slots = range(len(self.campaign.slots))
+        self._note([(slot, *item, "spent", why) for slot in slots for item in self._items(slot)])
+        self.end()
+
+    def end(self) -> None:
+        """Ends the campaign after its program: packets are removed, and the key that opens them is erased."""
+        end(self._store, self.campaign.hash)
+
+    def close(self) -> None:
+        """Closes the store. The campaign stays closed, and its packets stay."""
+        self._store.close()
+
+    def _note(self, outcomes: list[tuple[int, int, int, int, str, str]]) -> None:
+        rows = [(self.campaign.hash, *outcome) for outcome in outcomes]
+        insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._store.write(lambda connection: connection.executemany(insert, rows)).result()
+
+    def _items(self, slot: int) -> list[tuple[int, int, int]]:
+        """Returns place, item and newest number of all items of a slot that have a packet."""
+        query = "SELECT place, item, max(number) FROM packets WHERE campaign = ? AND slot = ? GROUP BY place, item"
+        return self._store.read(lambda c: c.execute(query, (self.campaign.hash, slot)).fetchall())
+
+    def _check(self, slot: int, words: Words) -> None:
+        shape = (self.rows(slot), WORDS)
+        if words.shape != shape or words.dtype != np.int32:
+            raise Refused(409, f"the list of slot {slot} is not np.int32 of shape {shape}", "take that of `agreed`")
+
+    def _row(self, slot: int, place: int, item: int) -> int:
+        return int(place) * self.campaign.slots[slot].per_client + int(item)
+
+    def _packets(self, query: str, slot: int) -> Iterator[Any]:
+        """Yields the rows of a query that begins with place, item, number; reads a few at a time, in order."""
+        page = f"""{query} WHERE campaign = ? AND slot = ? AND (place, item, number) > (?, ?, ?)
+            ORDER BY place, item, number LIMIT {_ROWS}"""
+        last = (-1, -1, -1)
+        while True:
+            values = (self.campaign.hash, slot, *last)
+            rows = self._store.read(lambda c, values=values: c.execute(page, values).fetchall())  # type: ignore[misc]
+            yield from rows
+            if len(rows) < _ROWS:
+                return
+            last = rows[-1][:3]
+
+
+def _candidate(number: int, digest: bytes, kind: int, at_least: int) -> Words:
+    words = np.zeros(WORDS, np.uint32)
+    words[0], words[1] = number & 0xFFFFFFFF, number >> 32
+    words[DIGEST] = np.frombuffer(digest, "<u4")
+    words[KIND], words[AT_LEAST] = kind, at_least
+    return words.view(np.int32)
+
+
+def _zeros(column: Any, rows: int) -> npt.NDArray[Any]:
+    return np.zeros((rows, *column.shape), np.bool_ if column.dtype.kind == "bit" else np.uint64)
+
+
+def _outcome(chosen: Words, is_present: bool, is_refused: bool) -> tuple[str, str]:
+    if is_present and is_refused:
+        return "refused", "a value was out of the bounds that the campaign states"
+    if is_present:
+        return "in", ""
+    if numbers(chosen):
+        return "withdrawn", "the client withdrew it before the closing"
+    return "absent", "not all servers had it at the closing, or fewer clients took part than it demands"
+
+
+def freeze(campaign: Campaign, settings: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> Frozen:
+    """Closes a campaign at this server for ever, and returns what it holds. The closing is on the disk first.
+
+    A server for clients may run beside it. Call `close` on what this returns.
+
+    Args:
+        campaign: the campaign.
+        settings: the server's `serve.toml`, or the `party.toml` beside it.
+        clock: this server's clock.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+        StoreError: the store cannot be used, or another process runs a program on the campaign.
+        Refused: the campaign is not approved here, was ended, or takes packets still.
+    """
+    read = Settings.read(settings)
+    store = Store(read.store, read_store_key(read.store_key), run_of(campaign.hash))
+    try:
+        return Frozen(store, campaign, read.me, _close(store, campaign, clock()))
+    except BaseException:
+        store.close()
+        raise
+
+
+def _close(store: Store, campaign: Campaign, now: float) -> History:
+    state = find(store, campaign.hash.hex()).state(now)
+    if state == "ended":
+        raise Refused(409, f"the campaign {campaign.name!r} was ended, and its packets are erased", "make a new one")
+    if state == "open":
+        raise Refused(
+            409,
+            f"the campaign {campaign.name!r} takes packets until {campaign.closes}",
+            "run after that, or close it at every server by `quorate campaign close`",
+        )
+    close(store, campaign.hash, now)
+    return find(store, campaign.hash.hex()).history

@@ -1,0 +1,88 @@
+"""The tables of a store, and how a store of an older release becomes one of this release."""
+
+from __future__ import annotations
+
+import sqlite3
+
+__all__ = ["APPLICATION", "VERSION", "migrate"]
+
+#: Identifies a store among SQLite files: "QRCS".
+APPLICATION = 0x51524353
+
+#: Statements that lead from each version to the next one. Entries are only ever appended.
+_STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+        # The row of a campaign stays for ever: a hash that was ended is never approved afresh. `list_hash` is that of
+        # the list of the last look.
+        """CREATE TABLE campaigns (
+            hash BLOB PRIMARY KEY, name TEXT NOT NULL, json BLOB NOT NULL, approved_at INTEGER NOT NULL,
+            closed_at INTEGER, ended_at INTEGER, looks INTEGER NOT NULL DEFAULT 0, list_hash BLOB
+        ) WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX names ON campaigns (name) WHERE ended_at IS NULL",
+        # `place` is that of the client among the campaign's: its index in the list, or that of its invitation.
+        """CREATE TABLE packets (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, place INTEGER NOT NULL,
+            item INTEGER NOT NULL, number INTEGER NOT NULL, kind INTEGER NOT NULL, at_least INTEGER NOT NULL,
+            header BLOB NOT NULL, digest BLOB NOT NULL, sealed_digest BLOB NOT NULL, signature BLOB NOT NULL,
+            stored_at INTEGER NOT NULL, PRIMARY KEY (campaign, slot, place, item, number)
+        )""",
+        # A packet has a row here if this server computes with a part of it.
+        """CREATE TABLE parts (
+            campaign BLOB NOT NULL, slot INTEGER NOT NULL, place INTEGER NOT NULL, item INTEGER NOT NULL,
+            number INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (campaign, slot, place, item, number),
+            FOREIGN KEY (campaign, slot, place, item, number) REFERENCES packets ON DELETE CASCADE
+        )""",
+        # Which key first showed an invitation.
+        """CREATE TABLE invitations (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), place INTEGER NOT NULL, client BLOB NOT NULL,
+            PRIMARY KEY (campaign, place), UNIQUE (campaign, client)
+        ) WITHOUT ROWID""",
+        # How often a client replaced packets within an hour.
+        """CREATE TABLE rates (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), place INTEGER NOT NULL, since INTEGER NOT NULL,
+            replaced INTEGER NOT NULL, PRIMARY KEY (campaign, place)
+        ) WITHOUT ROWID""",
+        # Results under the masks of their clients' packets, which servers may see. They outlive the packets.
+        """CREATE TABLE results (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, place INTEGER NOT NULL,
+            item INTEGER NOT NULL, look INTEGER NOT NULL, number INTEGER NOT NULL, digest BLOB NOT NULL,
+            data BLOB NOT NULL, PRIMARY KEY (campaign, slot, place, item, look)
+        )""",
+        """CREATE TABLE outcomes (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, place INTEGER NOT NULL,
+            item INTEGER NOT NULL, number INTEGER NOT NULL, outcome TEXT NOT NULL, why TEXT NOT NULL,
+            PRIMARY KEY (campaign, slot, place, item)
+        ) WITHOUT ROWID""",
+    ),
+)
+
+#: The version that this release writes.
+VERSION = len(_STEPS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Brings a new store, or one of an older release, to this release's version, in one transaction.
+
+    Raises:
+        ValueError: the file is another program's, or a newer release's; the text completes "the store PATH ...".
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if application != APPLICATION and (application, version, tables) != (0, 0, 0):
+            raise ValueError("is a database of another program; name another file")
+        if version > VERSION:
+            raise ValueError(f"has version {version}, and this release reads up to {VERSION}; install the newer one")
+        for step in _STEPS[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

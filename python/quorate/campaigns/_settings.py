@@ -1,0 +1,184 @@
+"""The settings of a server for clients: `serve.toml`, beside the `party.toml` of the party that it serves.
+
+`party.toml` says who this party is; the native module reads it for sessions, and this module reads its number and
+protocol.
+`serve.toml` says where clients reach the server and where packets are kept. Paths are relative to the file that they
+stand in. An unknown key in `serve.toml` is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+from quorate.campaigns._sealing import KEY_BYTES
+from quorate.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Limits", "Settings", "certificate_hash", "read_store_key"]
+
+FILE = "serve.toml"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What clients may take of a server.
+
+    Attributes:
+        connections: open connections in all.
+        connections_per_address: open connections of one address.
+        memory_bytes: bodies of requests that are held at the same time.
+        results_days: days that results for clients are kept after the end of their campaign.
+    """
+
+    connections: int = 1000
+    connections_per_address: int = 200
+    memory_bytes: int = 1 << 28
+    results_days: int = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The settings of one party's server.
+
+    Attributes:
+        me: the number of the party.
+        protocol: the family that the party's deployment runs.
+        host, port: where to listen.
+        certificate, key: files of the TLS certificate and its key, in PEM. They are not the party's own: a process that
+            strangers reach should not hold the key of the party's sessions.
+        store: the file of packets.
+        store_key: the file of the key that encrypts them.
+        service_key: the file of the keys that clients seal to and that sign receipts.
+        limits: what clients may take.
+    """
+
+    me: int
+    protocol: str
+    host: str
+    port: int
+    certificate: Path
+    key: Path
+    store: Path
+    store_key: Path
+    service_key: Path
+    limits: Limits
+
+    @staticmethod
+    def read(config: str | os.PathLike[str]) -> Settings:
+        """Reads a `serve.toml` and the file of the party that it names; or a `party.toml` and `serve.toml` beside it.
+
+        Raises:
+            ConfigError: a file cannot be read, or a key is missing, unknown or wrong; the message names it.
+        """
+        given = _File(Path(config))
+        serve = _File(given.file.parent / FILE) if "protocol" in given.fields else given
+        party_file = serve.path("party") if "party" in serve.fields else serve.file.parent / "party.toml"
+        party = given if serve is not given else _File(party_file)
+        me, protocol = party.integer("me", 0, 255), party.text("protocol")
+        parties = party.fields.get("party")
+        if not isinstance(parties, list) or me >= len(parties):
+            raise ConfigError(f"{party.file}: there must be a [[party]] for each party, and party {me} is this one")
+        host, port = serve.address("listen")
+        limits = _File(serve.file, serve.fields.pop("limits", {}), "limits.")
+        names = [field.name for field in dataclasses.fields(Limits)]
+        stated = {name: limits.integer(name, 1, 1 << 62) for name in names if name in limits.fields}
+        limits.done(names)
+        names = ["certificate", "key", "store", "store_key", "service_key"]
+        files = {name: serve.path(name) for name in names}
+        serve.done(["listen", *names, "party", "limits"])
+        return Settings(me=me, protocol=protocol, host=host, port=port, **files, limits=Limits(**stated))
+
+
+class _File:
+    """A table of a TOML file, from which fields are taken."""
+
+    def __init__(self, file: Path, fields: Any = None, prefix: str = "") -> None:
+        self.file, self._prefix = file, prefix
+        if fields is None:
+            try:
+                fields = tomllib.loads(file.read_text(encoding="utf-8"))
+            except FileNotFoundError:
+                raise ConfigError(f"there is no file {file}: write it as the page on clients describes") from None
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"{file} cannot be read: {error}") from None
+        if not isinstance(fields, dict):
+            raise ConfigError(f"{file}: `{prefix.rstrip('.')}` must be a table, as in [limits]")
+        self.fields: dict[str, Any] = dict(fields)
+
+    def _take(self, name: str) -> Any:
+        if name not in self.fields:
+            raise ConfigError(f"{self.file}: `{self._prefix}{name}` is missing")
+        return self.fields.pop(name)
+
+    def text(self, name: str) -> str:
+        value = self._take(name)
+        if not isinstance(value, str) or not value:
+            raise ConfigError(f"{self.file}: `{self._prefix}{name}` must be a text")
+        return value
+
+    def integer(self, name: str, least: int, most: int) -> int:
+        value = self._take(name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ConfigError(f"{self.file}: `{self._prefix}{name}` must be an integer from {least} to {most}")
+        return value
+
+    def path(self, name: str) -> Path:
+        return self.file.parent / self.text(name)
+
+    def address(self, name: str) -> tuple[str, int]:
+        host, _, port = self.text(name).rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ConfigError(f'{self.file}: `{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
+        return host.strip("[]"), int(port)
+
+    def done(self, known: list[str]) -> None:
+        if self.fields:
+            name, others = next(iter(self.fields)), ", ".join(known)
+            raise ConfigError(f"{self.file}: there is no key `{self._prefix}{name}`; there are {others}")
+
+
+def read_store_key(file: Path) -> bytes:
+    """Reads the key of a store.
+
+    Raises:
+        ConfigError: the file cannot be read, others may read it, or it does not hold 32 bytes.
+    """
+    try:
+        if file.stat().st_mode & 0o077:
+            raise ConfigError(f"others may read the key {file}: run `chmod 600 {file}`")
+        key = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"the store's key {file} cannot be read: {error.strerror}; `quorate campaign key` makes one"
+        ) from None
+    if len(key) != KEY_BYTES:
+        raise ConfigError(f"the store's key {file} has {len(key)} bytes instead of {KEY_BYTES}: it is another file")
+    return key
+
+
+def certificate_hash(file: Path) -> bytes:
+    """Returns the SHA-256 of a server's certificate (DER): what a campaign states.
+
+    Args:
+        file: PEM; the first certificate in it is the server's.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    try:
+        text = file.read_text(encoding="ascii")
+        first = text[text.index(begin) : text.index(end) + len(end)]
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).digest()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the certificate {file} cannot be read: {error}") from None

@@ -1,0 +1,185 @@
+"""The requests of clients: campaigns, packets and their state. Each answer that refuses says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from quorate.campaigns import Intake, Refused
+from quorate.errors import QuorateError
+from quorate.serve._bodies import Memory, length_of, read
+from quorate.serve._problems import problem, problem_of
+from quorate.serve._registry import Registry
+from quorate_client.statements import results_to_json
+
+__all__ = ["Guarded", "make_app"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_CAMPAIGNS = "/campaigns/"
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def _json(data: bytes, status: int = 200) -> Response:
+    return Response(data, status, media_type="application/json")
+
+
+def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool]) -> Guarded:
+    """Returns the application.
+
+    Args:
+        registry: the campaigns.
+        memory_bytes: bytes of bodies that may be held at the same time.
+        ready: whether requests should be sent to this server.
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    # Checks are arithmetic of the processor; more threads than cores only wait for each other.
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1, "quorate packet")
+    app.state.pool = pool
+    memory = Memory(memory_bytes)
+
+    @app.get("/healthz")
+    async def healthz() -> Response:
+        return _json(b'{"status":"ok"}')
+
+    @app.get("/readyz")
+    async def readyz() -> Response:
+        if not ready():
+            return problem(503, "this server does not take packets now", "send them later", 10)
+        return _json(b'{"status":"ready"}')
+
+    @app.get(_CAMPAIGNS + "{campaign}")
+    def shown(campaign: str) -> Response:
+        return _json(registry.intake(campaign).campaign.json)
+
+    @app.get(_CAMPAIGNS + "{campaign}/hello")
+    def hello(campaign: str) -> Response:
+        return _json(registry.intake(campaign).hello())
+
+    @app.post(_CAMPAIGNS + "{campaign}/packets")
+    async def packets(campaign: str, request: Request) -> Response:
+        intake = registry.intake(campaign)  # `Guarded` has just read it
+        length = length_of(request, intake.lengths)
+        async with memory.reserved(length):
+            return await _stored(intake, await read(request, length), pool)
+
+    @app.get(_CAMPAIGNS + "{campaign}/packets/{client}")
+    def status(campaign: str, client: str, request: Request) -> Response:
+        signature = request.headers.get("quorate-signature", "")
+        return _json(registry.intake(campaign).status(client, signature).to_json())
+
+    @app.get(_CAMPAIGNS + "{campaign}/results/{client}")
+    def results(campaign: str, client: str, request: Request) -> Response:
+        signature = request.headers.get("quorate-signature", "")
+        return _json(results_to_json(registry.intake(campaign).results(client, signature)))
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: HTTPException) -> Response:
+        what = "there is no such path" if error.status_code == 404 else "this path takes other methods"
+        return problem(error.status_code, what, "compare the request with the documentation")
+
+    @app.exception_handler(Exception)
+    @app.exception_handler(QuorateError)
+    async def failed(_: Request, error: Exception) -> Response:
+        return problem_of(error, registry.clock())
+
+    return Guarded(app, registry)
+
+
+async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Executor) -> Response:
+    loop = asyncio.get_running_loop()
+    offer = await loop.run_in_executor(pool, intake.check, memoryview(body))
+    stored_at = await asyncio.wrap_future(intake.store(offer))
+    receipt = await loop.run_in_executor(pool, intake.receipt, offer, stored_at)
+    return _json(receipt.to_json(), 201)
+
+
+class Guarded:
+    """The application behind what holds for every request: prefixes, origins of browsers, and errors without traces.
+
+    Args:
+        app: the application.
+        registry: the campaigns, which state their prefixes and origins.
+    """
+
+    def __init__(self, app: FastAPI, registry: Registry) -> None:
+        self._app, self._registry = app, registry
+
+    def close(self) -> None:
+        """Gives up checks that wait for a thread."""
+        self._app.state.pool.shutdown(wait=False, cancel_futures=True)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handles an ASGI event."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(_HEADERS)
+        sent: list[str] = []
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *extra]}
+            await send(message)
+            sent.append("end" if message["type"] == "http.response.body" and not message.get("more_body") else "part")
+
+        try:
+            allowed = await self._allowed(scope)
+            headers.update(allowed)
+            if scope["method"] == "OPTIONS":
+                await _preflight(allowed)(scope, receive, told)
+            else:
+                await self._app(scope, receive, told)
+        except Exception as error:
+            if not sent:
+                await problem_of(error, self._registry.clock())(scope, receive, told)
+            elif sent[-1] != "end":
+                raise _CutOff from None  # its cause may hold values, and uvicorn prints causes
+
+    async def _allowed(self, scope: Message) -> dict[str, str]:
+        """Removes the prefix from the path, and returns the headers for the origin of a browser's page.
+
+        Raises:
+            Refused: the path has another prefix than this server's address in the campaign.
+        """
+        path: str = scope["path"]
+        before, found, after = path.partition(_CAMPAIGNS)
+        if not found:
+            return {}
+        campaign = after.partition("/")[0]
+        intake = self._registry.held(campaign)
+        if intake is None:
+            intake = await asyncio.get_running_loop().run_in_executor(None, self._registry.intake, campaign)
+        if before != self._registry.prefix(intake):
+            raise Refused(404, "there is no such path", "send requests to this server's address in the campaign")
+        scope["path"] = found + after
+        scope["raw_path"] = scope["path"].encode()
+        origin = dict(scope["headers"]).get(b"origin", b"").decode("latin-1")
+        if origin not in intake.campaign.origins:
+            return {"Vary": "Origin"}
+        return {"Vary": "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": "Retry-After"}
+
+
+class _CutOff(Exception):
+    """An answer that could not be completed."""
+
+
+def _preflight(allowed: dict[str, str]) -> Response:
+    if "Access-Control-Allow-Origin" not in allowed:
+        return problem(403, "the campaign does not name this origin", "ask its operators to name it")
+    headers = {
+        "Access-Control-Allow-Methods": "GET, POST",
+        "Access-Control-Allow-Headers": "Content-Type, Quorate-Signature",
+        "Access-Control-Max-Age": "600",
+    }
+    return Response(status_code=204, headers=headers)

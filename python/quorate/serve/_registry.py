@@ -1,0 +1,64 @@
+"""The campaigns that a server answers for, by their hashes: read from the store when they are first asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable
+
+from quorate.campaigns import Intake, Refused, Store, find
+from quorate_client import ServiceKey
+from quorate_client.keys import from_text
+
+__all__ = ["Registry"]
+
+_MOST = 1000  # campaigns that are held in memory; the others are read again
+
+
+class Registry:
+    """The intakes of a server.
+
+    Args:
+        store: the store.
+        me: the number of this server.
+        service_key: its keys.
+        clock: its clock, in seconds since 1970.
+    """
+
+    def __init__(self, store: Store, me: int, service_key: ServiceKey, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.me, self.clock = store, me, clock
+        self._service_key = service_key
+        self._intakes: dict[str, Intake] = {}
+        self._lock = threading.Lock()
+
+    def held(self, text: str) -> Intake | None:
+        """Returns the intake of a campaign if it is in memory; takes no time."""
+        return self._intakes.get(text)
+
+    def intake(self, text: str) -> Intake:
+        """Returns the intake of a campaign.
+
+        Args:
+            text: its hash, as base64url.
+
+        Raises:
+            Refused: there is no such campaign.
+            StoreError: the store cannot be read.
+        """
+        held = self._intakes.get(text)
+        if held is not None:
+            return held
+        try:
+            found = find(self.store, from_text(text).hex())
+        except (ValueError, Refused):
+            raise Refused(404, "this server does not run this campaign", "compare the campaign's hash") from None
+        made = Intake(self.store, found.campaign, self.me, self._service_key, self.clock)
+        with self._lock:
+            while len(self._intakes) >= _MOST:
+                self._intakes.pop(next(iter(self._intakes)))
+            return self._intakes.setdefault(text, made)
+
+    def prefix(self, intake: Intake) -> str:
+        """Returns the path of this server's address in a campaign, which comes before `/campaigns`; often empty."""
+        return urllib.parse.urlsplit(intake.campaign.servers[self.me].url).path

@@ -1,0 +1,184 @@
+"""`quorate serve`: the server's process, from its settings to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import ssl
+import threading
+import time
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+import uvicorn
+
+from quorate.campaigns import (
+    SERVE,
+    Settings,
+    Store,
+    StoreError,
+    approved,
+    certificate_hash,
+    expire,
+    read_store_key,
+)
+from quorate.errors import ConfigError
+from quorate.serve._app import Guarded, make_app
+from quorate.serve._listening import Listening, Loop, Patient
+from quorate.serve._problems import LOG
+from quorate.serve._registry import Registry
+from quorate_client import ServiceKey
+
+__all__ = ["Serving", "serve"]
+
+_END_S = 1  # seconds for answers that are under way when the server is told to end
+_KEEP_ALIVE_S = 5
+_OWN_DESCRIPTORS = 100  # of the store, the interpreter, and connections that are being closed
+
+
+class Serving:
+    """A server with its store and its socket, ready to run.
+
+    Args:
+        settings: the server's settings.
+
+    Raises:
+        ConfigError: a file cannot be used, or the address is in use.
+        StoreError: the store cannot be used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        service_key = ServiceKey.load(settings.service_key)
+        context = _tls(settings)
+        limits = settings.limits
+        _allow_descriptors(limits.connections + _OWN_DESCRIPTORS)
+        self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
+        try:
+            self._socket = Listening(settings.host, settings.port, limits.connections, limits.connections_per_address)
+        except BaseException:
+            self._store.close()
+            raise
+        self._app = make_app(Registry(self._store, settings.me, service_key), limits.memory_bytes, self._is_ready)
+        self._server = _Server(_config(self._app, context, self._expire))
+        self._days = limits.results_days
+        self.port: int = self._socket.getsockname()[1]
+        _warn_of_certificates(self._store, settings)
+
+    def _is_ready(self) -> bool:
+        return self._store.broken is None and not self._server.should_exit
+
+    async def _expire(self) -> None:
+        """Removes results that no client has to fetch any more."""
+        try:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, expire, self._store, self._days, time.time())
+        except StoreError as error:
+            LOG.error("%s", error)
+
+    def run(self) -> None:
+        """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread."""
+        loop = Loop()
+        try:
+            loop.run_until_complete(self._server.serve([self._socket]))
+        finally:
+            self._app.close()
+            with contextlib.suppress(Exception):
+                loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            self._socket.close()
+            self._store.close()
+
+    def stop(self) -> None:
+        """Lets `run` end, within two seconds; answers that take longer are cut off."""
+        self._server.should_exit = True
+
+    @property
+    def is_started(self) -> bool:
+        """Whether it takes connections."""
+        return self._server.started
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Ends on SIGTERM and SIGINT, and does not raise them again: the store is to be closed after this."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._told) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _told(self, *_: object) -> None:
+        self.should_exit = True
+
+
+def _allow_descriptors(wanted: int) -> None:
+    """Raises the limit of open files, so that connections up to their own limit leave some for the store."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        LOG.warning("the system allows %s open files, and the limit of connections needs %s", hard, wanted)
+        wanted = hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _config(app: Guarded, context: ssl.SSLContext, hourly: Callable[[], Coroutine[Any, Any, None]]) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http=Patient,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_END_S,
+        callback_notify=hourly,
+        timeout_notify=3600,
+    )
+    config.load()
+    config.ssl = context
+    return config
+
+
+def _tls(settings: Settings) -> ssl.SSLContext:
+    """Returns TLS 1.3 without tickets, so that no session is resumed and no data comes early."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0
+    try:
+        context.load_cert_chain(settings.certificate, settings.key)
+    except (OSError, ssl.SSLError) as error:
+        files = f"{settings.certificate} and its key {settings.key}"
+        raise ConfigError(f"the TLS certificate {files} cannot be used: {error.strerror or error}") from None
+    return context
+
+
+def _warn_of_certificates(store: Store, settings: Settings) -> None:
+    own = certificate_hash(settings.certificate)
+    for one in approved(store):
+        if one.state(time.time()) == "open" and one.campaign.servers[settings.me].certificate != own:
+            LOG.warning(
+                "campaign %s states another certificate than this server's: its clients stop", one.campaign.name
+            )
+
+
+def serve(config: str | os.PathLike[str]) -> None:
+    """Runs the server of a `serve.toml` or `party.toml` until it is told to end.
+
+    Raises:
+        ConfigError, StoreError: as for `Serving`.
+    """
+    settings = Settings.read(config)
+    serving = Serving(settings)
+    LOG.info("serves clients at https://%s:%s, as server %s", settings.host, serving.port, settings.me)
+    serving.run()
+    LOG.info("has ended")

@@ -1,0 +1,151 @@
+"""Servers for clients over HTTPS on the loopback, in threads of this process; and requests by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import clients
+from campaigning import STORE_KEY, campaign_of
+from quorate.campaigns import Limits, Settings, Store, approve
+from quorate.serve._run import Serving
+from quorate_client import Campaign, ClientKey, ServiceKey
+from quorate_client.keys import to_text, write_private
+
+SOON = 20.0  # beyond this a server counts as hung
+
+
+@dataclasses.dataclass
+class Answer:
+    """An answer of a server."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Served:
+    """One server in a thread."""
+
+    def __init__(self, folder: Path, me: int, port: int, limits: Limits) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.me, self.port = folder, me, port
+        self.file, self.certificate = clients.certificate(folder)
+        self.key = ServiceKey.generate()
+        self.key.save(folder / "service.key")
+        write_private(folder / "store.key", STORE_KEY)
+        files = (self.file, self.file, folder / "store.db", folder / "store.key", folder / "service.key")
+        self.settings = Settings(me, "rss", "127.0.0.1", port, *files, limits=limits)
+        self.serving: Serving | None = None
+
+    def fields(self, prefix: str) -> dict[str, str]:
+        keys = {"certificate": self.certificate, "seal": self.key.seal, "sign": self.key.sign}
+        url = f"https://127.0.0.1:{self.port}{prefix}"
+        return {"url": url, **{name: to_text(value) for name, value in keys.items()}}
+
+    def start(self) -> None:
+        self.serving = Serving(self.settings)
+        self.thread = threading.Thread(target=self.serving.run)
+        self.thread.start()
+        deadline = time.monotonic() + SOON
+        while not self.serving.is_started:
+            assert self.thread.is_alive() and time.monotonic() < deadline
+            time.sleep(0.005)
+
+    def stop(self) -> float:
+        """Ends the server, and returns the seconds that it took."""
+        if self.serving is None:
+            return 0.0
+        begun = time.monotonic()
+        self.serving.stop()
+        self.thread.join(SOON)
+        assert not self.thread.is_alive()
+        self.serving = None
+        return time.monotonic() - begun
+
+    def store(self) -> Store:
+        """Opens the store beside the server."""
+        return Store(self.settings.store, STORE_KEY, None)
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[ssl.SSLSocket]:
+        """A connection by TLS; its peer is not checked."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", self.port), SOON) as plain, context.wrap_socket(plain) as secured:
+            yield secured
+
+    def send(self, request: bytes) -> Answer:
+        """Sends bytes of one request, and reads the answer until the server closes."""
+        with self.connected() as connection:
+            connection.sendall(request)
+            return answer_of(connection)
+
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        lines += [f"Content-Length: {len(body)}"] if body is not None else []
+        return self.send("\r\n".join([*lines, "", ""]).encode() + (body or b""))
+
+
+def answer_of(connection: ssl.SSLSocket) -> Answer:
+    """Reads an answer until the server closes."""
+    data = b""
+    with contextlib.suppress(ConnectionResetError, ssl.SSLError):
+        while piece := connection.recv(65536):
+            data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    pairs = [line.partition(": ") for line in lines]
+    status = int(first.split(" ")[1]) if first else 0
+    return Answer(status, {name.lower(): value for name, _, value in pairs}, body)
+
+
+@dataclasses.dataclass
+class Network:
+    """Three servers with one campaign, and its clients."""
+
+    campaign: Campaign
+    servers: list[Served]
+    keys: list[ClientKey]
+
+    @property
+    def path(self) -> str:
+        return f"/campaigns/{to_text(self.campaign.hash)}"
+
+
+@contextlib.contextmanager
+def network(
+    folder: Path, limits: Limits | None = None, prefix: str = "", clients: int = 2, **fields: Any
+) -> Iterator[Network]:
+    """Starts three servers."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(contextlib.closing(socket.socket())) for _ in range(3)]
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        ports = [one.getsockname()[1] for one in held]
+    servers = [Served(folder / f"server{i}", i, port, limits or Limits()) for i, port in enumerate(ports)]
+    keys = sorted((ClientKey.generate() for _ in range(clients)), key=lambda key: to_text(key.id))
+    listed = [server.fields(prefix) for server in servers]
+    fields = {"closes": "2099-01-01T00:00:00Z", "servers": listed, **fields}
+    campaign = campaign_of([server.key for server in servers], keys, **fields)
+    for server in servers:
+        with contextlib.closing(server.store()) as store:
+            approve(store, campaign, server.me, server.key)
+    try:
+        for server in servers:
+            server.start()
+        yield Network(campaign, servers, keys)
+    finally:
+        for server in servers:
+            if server.serving is not None:
+                server.serving.stop()
+        for server in servers:
+            server.stop()
