@@ -339,7 +339,7 @@ def test_a_campaign_that_names_its_program_runs_no_other(tmp_path: Path) -> None
     with qr.local("rss") as local:
         mpc = Explaining(local, Book())
         program = mpc.explain(mpc.campaign(file)["salary"].sum()).program
-    final = dataclasses.replace(draft.campaign, program=f"{'0' * 64}, {program}")
+    final = dataclasses.replace(draft.campaign, program=f"{'0' * 64},{program}")
     servers = dataclasses.replace(draft, folder=tmp_path / "final", campaign=final, stores=[], intakes=[])
     for i in range(3):
         servers.open(i)

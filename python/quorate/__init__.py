@@ -21,6 +21,7 @@ from quorate._quorate import __version__
 from quorate._session._requests import Request
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
+from quorate.clients import client
 from quorate.dtypes import Dtype, bit, fixed, int, real, uint
 from quorate.errors import (
     CheatingDetected,
@@ -95,6 +96,7 @@ __all__ = [
     "__version__",
     "apps",
     "bit",
+    "client",
     "connect",
     "days",
     "errors",

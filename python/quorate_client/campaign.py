@@ -30,6 +30,7 @@ else:
 
 __all__ = ["Campaign", "Column", "Dtype", "Server", "Slot"]
 
+_HASH = re.compile(r"[0-9a-f]{64}")
 _LABEL = b"quorate/campaign/1\0"
 
 #: Families whose clients are supported, and their numbers of servers.
@@ -72,7 +73,8 @@ class Campaign:
         id: 16 random bytes as base64url, by which campaigns that are otherwise alike differ.
         protocol: the family: "rss", "aby" or "pika".
         options: the family's options, as a session takes them.
-        program: the hash of the program, as text; "" for any.
+        program: the hashes of the runs that may reveal what depends on values, as `quorate explain` prints them, with
+            commas between; "" for any run.
         at_least: the least number of clients with which the program runs.
         closes: the time after which no packet is taken, RFC 3339, UTC.
         again: how many more looks at results are allowed on the same list of clients.
@@ -119,6 +121,19 @@ class Campaign:
         return _read(table)
 
     @staticmethod
+    def load(path: str | os.PathLike[str]) -> Campaign:
+        """Reads a campaign from a file: canonical JSON, or the TOML that a person wrote.
+
+        Raises:
+            CampaignError: the file cannot be read, or is no campaign.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise CampaignError(f"The campaign {path} cannot be read: {error.strerror}.") from None
+        return Campaign.from_json(data) if data.startswith(b"{") else Campaign.from_toml(path)
+
+    @staticmethod
     def from_json(data: bytes) -> Campaign:
         """Reads canonical JSON.
 
@@ -158,6 +173,16 @@ class Campaign:
     def hash(self) -> bytes:
         """SHA-256 of a label and the canonical JSON, 32 bytes."""
         return hashlib.sha256(_LABEL + self.json).digest()
+
+    @functools.cached_property
+    def asked_hash(self) -> bytes:
+        """The hash of the campaign without its program. Programs are hashed with it, so a campaign can name them."""
+        return dataclasses.replace(self, program="").hash
+
+    @property
+    def programs(self) -> list[str]:
+        """The hashes of the runs that may reveal what depends on values, in hexadecimal digits; empty for any run."""
+        return self.program.split(",") if self.program else []
 
     @functools.cached_property
     def closes_at(self) -> float:
@@ -228,7 +253,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
         id=to_text(table.data("id", _ID_BYTES)),
         protocol=protocol,
         options=options,
-        program=table.text("program", 200, ""),
+        program=table.text("program", 6500, ""),
         at_least=table.integer("at_least", 1, _U32),
         closes=table.text("closes", 20),
         again=again,
@@ -300,6 +325,8 @@ def _check(campaign: Campaign) -> None:
         canonical = _time(campaign.closes).strftime("%Y-%m-%dT%H:%M:%SZ") == campaign.closes
     except ValueError:
         canonical = False
+    if any(not _HASH.fullmatch(program) for program in campaign.programs):
+        raise CampaignError("program: write hashes of 64 digits as `quorate explain` prints them, with commas between.")
     if not canonical:
         raise CampaignError('closes: write a time in UTC, as in "2027-01-31T12:00:00Z".')
     if campaign.at_least > campaign.most_clients:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, SubmissionError
 
 __all__ = ["Refused", "Spent", "StoreError", "StoreFull"]
 
 
-class Refused(QuorateError):
+class Refused(SubmissionError):
     """A message that a server does not take, or a campaign that cannot run.
 
     Attributes:

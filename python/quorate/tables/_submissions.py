@@ -208,6 +208,10 @@ def _check_fits(session: Session, campaign: Campaign) -> None:
     """Refuses a campaign that is not for this session's family, options and parties."""
     if not session._native.streams():  # parties may cheat
         raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
+    for name, value in campaign.options.items():
+        if session._options.family.get(name, "no" if value == "no" else None) != value:
+            stated = f"{name}={value!r}"
+            raise ConfigError(at(f"campaign {campaign.name!r} is for sessions with {stated}: open this one with it"))
     if (campaign.protocol, len(campaign.servers)) != (session.protocol, session.parties):
         wanted = f"{campaign.protocol} with {len(campaign.servers)} parties"
         raise ConfigError(
@@ -260,8 +264,7 @@ def _agree(session: Session, bound: _Bound) -> None:
         common = agreed([row[start:end].reshape(shape) for row in heard])
         bound.chosen.append(settled(common, slot.per_client))
     bound.list_hash = hash_of_list(campaign.hash, bound.chosen)
-    looks = [int.from_bytes(head[32:36], "little") for head in heads]
-    before = [History(count, head[36:] if count else b"") for count, head in zip(looks, heads, strict=True)]
+    before = [History(int.from_bytes(head[32:36], "little"), head[36:]) for head in heads]
     bound.looks = looks_before(before, campaign.again, bound.list_hash)
 
 
@@ -358,8 +361,9 @@ class Entry:
 
     def keep(self, shown: Mapping[str, np.ndarray]) -> None:
         """Keeps masked results for clients, at the parties of this process."""
-        for state in self._bound.states.values():
-            state.results(self.index, self._bound.looks, self.words, shown)
+        if self.words is not None:
+            for state in self._bound.states.values():
+                state.results(self.index, self._bound.looks, self.words, shown)
 
     @staticmethod
     def dtype(column: Column) -> dtypes.Dtype:
