@@ -13,6 +13,7 @@ import pytest
 from campaigning import CLOSES, NOW, VALUES, Servers
 from quorate.campaigns import Refused, approve, close, end
 from quorate_client import ClientKey, ServiceKey, wire, words
+from quorate_client.campaign import FAMILIES
 from quorate_client.invitation import Invitation
 from quorate_client.keys import seal, to_text
 from quorate_client.statements import CLOCK_S, Hello, ItemStatus, Receipt, Status, sign_request
@@ -71,7 +72,7 @@ def status(servers: Servers, client: int = 0, server: int = 0) -> Status:
 # ---- what is stored ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", ["rss", "aby", "pika"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_a_packet_is_confirmed_by_each_server_once_it_is_stored(tmp_path: Path, protocol: str) -> None:
     servers = Servers.of(tmp_path, protocol)
     for i, body in enumerate(servers.packets(1)):

