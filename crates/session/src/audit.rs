@@ -100,9 +100,11 @@ fn refused(path: &Path, error: &std::io::Error) -> SessionError {
 fn one(told: &Told) -> String {
     let to = told.to.as_ref().map_or_else(|| quoted("all"), |to| format!("{to:?}"));
     let Told { what, shape, dtype, owners, own, clients, own_clients, .. } = told;
+    let of_clients =
+        if *clients { format!(", \"clients\": true, \"inputs_of_clients\": {own_clients}") } else { String::new() };
     format!(
         "{{\"what\": {}, \"shape\": {shape:?}, \"dtype\": {}, \"to\": {to}, \"depends_on\": {owners:?}, \
-         \"inputs_of\": {own:?}, \"clients\": {clients}, \"inputs_of_clients\": {own_clients}}}",
+         \"inputs_of\": {own:?}{of_clients}}}",
         quoted(what),
         quoted(dtype),
     )
