@@ -25,8 +25,8 @@ from quorate.campaigns import Limits, Settings, close
 from quorate.errors import ConfigError
 from quorate.serve import _bodies, _listening
 from quorate.serve._run import Serving
-from quorate_client import Campaign, ClientKey, NotStored, Receipt, Refused, ServiceKey, wire, words
-from quorate_client._https import ask
+from quorate_client import Campaign, ClientKey, NotStored, Receipt, Refused, ServiceKey, _https, wire, words
+from quorate_client._https import Links
 from quorate_client.keys import to_text
 from quorate_client.statements import Hello, sign_request
 from serving import SOON, Network, answer_of, network
@@ -486,10 +486,10 @@ def commands_beside_a_server(folder: Path) -> None:
     def give(number: int) -> int:
         header = wire.Header(campaign.hash, key.id, 0, 0, 0, number, 0, 1, 0, (1, 2))
         body = wire.make_packets(campaign, key, header, {1: bytes(32), 2: bytes(1)})[0]
-        return ask(0, campaign.servers[0], "POST", at, {}, body).status
+        return Links().ask(0, campaign.servers[0], "POST", at, {}, body).status
 
     deadline = time.monotonic() + SOON
-    while ask(0, campaign.servers[0], "GET", "/readyz", {}).status != 200:
+    while Links().ask(0, campaign.servers[0], "GET", "/readyz", {}).status != 200:
         assert time.monotonic() < deadline
     assert give(1) == 201
     with pytest.raises(NotStored):
@@ -536,3 +536,25 @@ def test_importing_quorate_needs_no_extra() -> None:
         "import quorate, quorate.cli"
     )
     subprocess.run([sys.executable, "-P", "-c", program], check=True, timeout=60)
+
+
+def test_a_submission_takes_one_connection_to_each_server(
+    net: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, made = _https._Pinned.connect, list[int]()
+
+    def counting(connection: _https._Pinned) -> None:
+        made.append(connection.port)
+        connect(connection)
+
+    monkeypatch.setattr(_https._Pinned, "connect", counting)
+    client(net, tmp_path).submit(VALUES)
+    assert len(made) == len(set(made)) == len(net.servers)
+    server = net.campaign.servers[0]
+    with Links() as links:
+        for _ in range(2):
+            assert links.ask(0, server, "GET", "/healthz", {}).status == 200
+        assert len(made) == len(net.servers) + 1
+        links._kept[0].sock.shutdown(socket.SHUT_RDWR)  # as if the server had hung up meanwhile
+        assert links.ask(0, server, "GET", "/healthz", {}).status == 200
+        assert len(made) == len(net.servers) + 2

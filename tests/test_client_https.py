@@ -343,7 +343,7 @@ def test_memory_is_a_few_times_the_words(tmp_path: Path, monkeypatch: pytest.Mon
     slots = [{**clients.SLOT, "columns": [{"name": "x", "dtype": "uint(64)", "shape": [count]}]}]
     campaign, _ = clients.made("rss", 5, [KEY.id], slots=slots)
     client = quorate_client.client(campaign, key=KEY, store=tmp_path / "box")
-    monkeypatch.setattr(client, "_greet", lambda: [Unreachable(0, "no server")])
+    monkeypatch.setattr(client, "_greet", lambda links: [Unreachable(0, "no server")])
     x = np.zeros(count, np.uint64)
     tracemalloc.start()
     with pytest.raises(NotStored, match="no server"):

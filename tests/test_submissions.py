@@ -16,6 +16,7 @@ from campaigning import CLOSES, Servers
 from protocols import FORMS, Place, among, places
 from quorate._command._explain import Book, Explaining
 from quorate.campaigns import History
+from quorate.tables._submissions import Submissions
 from quorate_client import wire, words
 from quorate_client.campaign import FAMILIES
 from quorate_client.errors import CampaignError
@@ -448,6 +449,88 @@ def test_what_servers_keep_is_masked_and_empty_for_absent_clients(tmp_path: Path
                     assert array[0].any() and array.dtype == np.uint64
         rank = words.decode(servers.campaign.slots[0].results[0], shown[0]["rank"][:1])
         assert rank != person(0)["salary"] - 60_000
+
+
+def test_results_that_were_not_opened_are_opened_again(tmp_path: Path) -> None:
+    """An opening that fails may be repeated: it opens the same words, and nothing is computed anew."""
+    with served(tmp_path, Place("rss", 3), slots=with_results()) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        with among(Place("rss", 3)) as mpc:
+            given = mpc.campaign(file, config=settings)
+            results = results_of(mpc, given)
+            kept, broken = states(mpc)[1].results, [True]
+
+            def failing(*arguments: Any) -> None:
+                if broken.pop():
+                    raise OSError("the disk is full")
+
+            states(mpc)[1].results = failing
+            with pytest.raises(OSError, match="disk"):
+                given.answer(results)
+            first, again = mpc.reveal_all(*given._entry.shown), mpc.explain(*given._entry.shown)
+            assert again.online.rounds == 1  # values that exist are opened
+            states(mpc)[1].results = kept
+            given.answer(results)
+            for before, after in zip(first, mpc.reveal_all(*given._entry.shown), strict=True):
+                np.testing.assert_array_equal(before, after)
+            with pytest.raises(qr.SubmissionError, match="were given results"):
+                given.answer(results)
+        assert received(servers, 0)[0]["rank"] == person(0)["salary"] - 60_000
+
+
+def test_looks_begin_where_something_is_shown(tmp_path: Path) -> None:
+    """Computing what `answer` opens shows nothing, so a failure there costs no look."""
+    with served(tmp_path, Place("rss", 3), slots=with_results()) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        with among(Place("rss", 3)) as mpc:
+            given = mpc.campaign(file, config=settings)
+            mpc.reveal_all(given["salary"][:0])
+            assert {state.history.looks for state in states(mpc)} == {0}
+            with mpc.branch("one") as own:
+                given["salary"].sum().reveal()
+                with pytest.raises(qr.ConfigError, match="a branch cannot give results"):
+                    Submissions(given.present, {}, None).answer({})
+                assert own is not None
+            given.answer(results_of(mpc, given))
+
+
+def test_what_became_of_each_packet(tmp_path: Path) -> None:
+    with served(tmp_path, Place("rss", 3)) as servers:
+        servers.give(0, values=person(0))
+        servers.give(1, values=person(1), at_least=4)  # four are here before bounds are checked, and three after
+        Out(servers).give(2, {**person(2), "salary": -11})
+        servers.give(3, values=person(3))
+        servers.intakes[0].packet(servers.packets(3, 2, person(8))[0])  # one server alone has the correction
+        file, settings = closed(servers)
+        with among(Place("rss", 3)) as mpc:
+            assert mpc.campaign(file, config=settings).present.reveal().tolist() == [1, 0, 0, 1, 0, 0]
+        said = {}
+        for client in range(4):
+            key = servers.clients[client]
+            servers.open(0)
+            signature = sign_request(key, servers.campaign.hash, 0, int(servers.clock.now))
+            said[client] = servers.intakes[0].status(to_text(key.id), signature).items[0]
+            servers.stores[0].close()
+        assert [(said[i].outcome, said[i].number) for i in range(4)] == [
+            ("in", 1), ("absent", 1), ("refused", 1), ("in", 1),
+        ]  # fmt: skip
+        assert "fewer clients took part" in said[1].why and "out of the bounds" in said[2].why
+
+
+def test_the_hash_of_a_run_names_the_slot(tmp_path: Path) -> None:
+    """A campaign that names a run over one slot lets no run read another slot of the same form."""
+    column = {"name": "x", "dtype": "int(32)"}
+    slots = [{"name": name, "per_client": 1, "columns": [dict(column)]} for name in ("open", "closed")]
+    with served(tmp_path, Place("aby", 2), slots=slots) as servers:
+        file, _ = closed(servers)
+    programs = []
+    for slot in ("open", "closed"):
+        with qr.local("aby") as local:
+            mpc = Explaining(local, Book())
+            programs.append(mpc.explain(mpc.campaign(file, slot)["x"].sum()).program)
+    assert programs[0] != programs[1]
 
 
 def test_results_are_those_that_the_campaign_lists(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """HTTPS to a server whose certificate is pinned: TLS 1.3, the certificate compared before anything is sent.
 
-A connection serves one request. No session is resumed, so there are no tickets and no early data. Redirects and proxies
-are not followed.
+A connection serves the requests of one call. No session is resumed, so there are no tickets and no early data.
+Redirects and proxies are not followed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Mapping
+from typing import Any
 
 from quorate_client.campaign import Server
 from quorate_client.errors import OtherCampaign, Refused, Unreachable
 from quorate_client.statements import printable
 
-__all__ = ["Answer", "ask"]
+__all__ = ["Answer", "Links"]
 
 
 #: Seconds for each step of a connection, and for the whole body of an answer.
@@ -109,50 +110,95 @@ def _read(response: http.client.HTTPResponse, most: int) -> bytes:
     return bytes(data)
 
 
-def ask(
-    index: int,
-    server: Server,
-    method: str,
-    path: str,
-    headers: Mapping[str, str],
-    body: bytes | None = None,
-    most: int = 1 << 20,
-) -> Answer:
-    """Sends a request to a server and returns its answer, whatever its status.
+class Links:
+    """Connections to servers that are kept for some requests in a row, so that each takes one handshake."""
 
-    Arguments:
-        index: the server's index, for errors.
-        server: the server.
-        method: "GET" or "POST".
-        path: the path, from "/campaigns" on; that of the server's address comes before it.
-        headers: headers besides the usual ones.
-        body: the body, if there is one.
-        most: the most bytes of the answer.
+    def __init__(self) -> None:
+        self._kept: dict[int, _Pinned] = {}
 
-    Raises:
-        OtherCampaign: the server has another certificate; nothing was sent.
-        Unreachable: there was no answer, or a malformed or too long one.
-    """
-    name = f"Server {index} ({server.url})"
-    parts = urllib.parse.urlsplit(server.url)
-    connection = _Pinned(parts.hostname or "", parts.port or 443, server.certificate)
-    try:
-        connection.connect()
-        with contextlib.suppress(*_HUNG_UP):  # the answer may say why
-            connection.request(method, parts.path + path, body, {**headers, "Connection": "close"})
-        response = connection.getresponse()
-        data = _read(response, most)
+    def __enter__(self) -> Links:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection in self._kept.values():
+            connection.close()
+        self._kept.clear()
+
+    def ask(
+        self,
+        index: int,
+        server: Server,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        most: int = 1 << 20,
+    ) -> Answer:
+        """Sends a request to a server and returns its answer, whatever its status.
+
+        Arguments:
+            index: the server's index, for errors.
+            server: the server.
+            method: "GET" or "POST"; a request may arrive twice if a kept connection fails.
+            path: the path, from "/campaigns" on; that of the server's address comes before it.
+            headers: headers besides the usual ones.
+            body: the body, if there is one.
+            most: the most bytes of the answer.
+
+        Raises:
+            OtherCampaign: the server has another certificate; nothing was sent.
+            Unreachable: there was no answer, or a malformed or too long one.
+        """
+        name = f"Server {index} ({server.url})"
+        whole = urllib.parse.urlsplit(server.url).path + path
+        try:
+            connection, response = self._response(index, server, method, whole, body, headers)
+            data = _whole(connection, response, most)
+        except _OtherCertificate:
+            raise OtherCampaign(
+                index, f"{name} has another certificate than the campaign states. Nothing was sent; ask its operator."
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = printable(str(error), 200) or type(error).__name__
+            raise Unreachable(index, f"{name} cannot be reached: {reason}.") from None
+        if len(data) > most:
+            raise Unreachable(index, f"{name} answered with more than {most} bytes.")
+        if connection.sock is not None:
+            self._kept[index] = connection
         wait = response.getheader("Retry-After", "")
-    except _OtherCertificate:
-        raise OtherCampaign(
-            index, f"{name} has another certificate than the campaign states. Nothing was sent; ask its operator."
-        ) from None
-    except (OSError, http.client.HTTPException) as error:
-        reason = printable(str(error), 200) or type(error).__name__
-        raise Unreachable(index, f"{name} cannot be reached: {reason}.") from None
-    finally:
+        waits = wait.isascii() and wait.isdigit() and len(wait) <= 6
+        return Answer(response.status, data, float(wait) if waits else None)
+
+    def _response(self, index: int, server: Server, *request: Any) -> tuple[_Pinned, http.client.HTTPResponse]:
+        """Sends a request over the kept connection if there is one; the server may have closed it meanwhile."""
+        kept = self._kept.pop(index, None)
+        if kept is not None:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                return kept, _sent(kept, *request)
+        parts = urllib.parse.urlsplit(server.url)
+        connection = _Pinned(parts.hostname or "", parts.port or 443, server.certificate)
+        connection.connect()
+        return connection, _sent(connection, *request)
+
+
+def _sent(connection: _Pinned, *request: Any) -> http.client.HTTPResponse:
+    try:
+        with contextlib.suppress(*_HUNG_UP):  # the answer may say why
+            connection.request(*request)
+        return connection.getresponse()
+    except BaseException:
         connection.close()
-    if len(data) > most:
-        raise Unreachable(index, f"{name} answered with more than {most} bytes.")
-    waits = wait.isascii() and wait.isdigit() and len(wait) <= 6
-    return Answer(response.status, data, float(wait) if waits else None)
+        raise
+
+
+def _whole(connection: _Pinned, response: http.client.HTTPResponse, most: int) -> bytes:
+    """Reads a body; the connection stays open if more may come over it."""
+    data = None
+    try:
+        data = _read(response, most)
+        return data
+    finally:
+        is_whole = data is not None and len(data) <= most and not response.length
+        response.close()
+        if response.will_close or not is_whole:
+            connection.close()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy.typing as npt
 
 from quorate_client import words
-from quorate_client._https import Answer, ask
+from quorate_client._https import Answer, Links
 from quorate_client._outbox import Item, Outbox
 from quorate_client.campaign import Campaign
 from quorate_client.errors import (
@@ -179,13 +179,14 @@ class Client:
     def _told(self, server: int, what: str, most: int) -> bytes:
         """Returns a server's answer to a signed request; if clocks differ, the request is signed for the server's."""
         now = int(time.time())
-        for attempt in range(2):
-            headers = {"Quorate-Signature": sign_request(self._key, self._campaign.hash, server, now)}
-            answer = self._ask(server, "GET", f"/{what}/{to_text(self._key.id)}", headers, most=most)
-            told = answer.problem().get("time") if answer.status == 401 else None
-            if attempt or isinstance(told, bool) or not isinstance(told, int):
-                break
-            now = min(max(told, 0), MOST_NUMBER)
+        with Links() as links:
+            for attempt in range(2):
+                headers = {"Quorate-Signature": sign_request(self._key, self._campaign.hash, server, now)}
+                answer = self._ask(links, server, "GET", f"/{what}/{to_text(self._key.id)}", headers, most=most)
+                told = answer.problem().get("time") if answer.status == 401 else None
+                if attempt or isinstance(told, bool) or not isinstance(told, int):
+                    break
+                now = min(max(told, 0), MOST_NUMBER)
         answer.raise_for(server, self._name(server))
         return answer.data
 
@@ -311,20 +312,21 @@ class Client:
 
     def _tried(self, state: Item) -> list[Unreachable]:
         """Sends a packet to each server that lacks it, once; none before all have stated the campaign."""
-        problems = [] if state.greeted else self._greet()
-        if problems:
+        with Links() as links:
+            problems = [] if state.greeted else self._greet(links)
+            if problems:
+                return problems
+            state.greeted = True
+            for server in range(len(self._campaign.servers)):
+                if str(server) in state.receipts:
+                    continue
+                try:
+                    state.receipts[str(server)] = self._stored(links, server, self._outbox.packet(state, server))
+                except Unreachable as error:
+                    problems.append(error)
+                else:
+                    self._outbox.save(state)
             return problems
-        state.greeted = True
-        for server in range(len(self._campaign.servers)):
-            if str(server) in state.receipts:
-                continue
-            try:
-                state.receipts[str(server)] = self._stored(server, self._outbox.packet(state, server))
-            except Unreachable as error:
-                problems.append(error)
-            else:
-                self._outbox.save(state)
-        return problems
 
     def _lacking(self, state: Item, problems: list[Unreachable]) -> str:
         count = len(self._campaign.servers)
@@ -334,13 +336,13 @@ class Client:
             "kept: call again with the same values, or resume(), to send the same bytes to those that lack it."
         )
 
-    def _greet(self) -> list[Unreachable]:
+    def _greet(self, links: Links) -> list[Unreachable]:
         """Compares what each server states with the campaign; returns the problems of those that do not answer."""
         problems = []
         for server in range(len(self._campaign.servers)):
             name = self._name(server)
             try:
-                answer = self._ask(server, "GET", "/hello", {})
+                answer = self._ask(links, server, "GET", "/hello", {})
                 if answer.status == 404:
                     raise OtherCampaign(
                         server, f"{name} does not run this campaign. No value was sent; ask its operator."
@@ -358,9 +360,9 @@ class Client:
                 problems.append(error)
         return problems
 
-    def _stored(self, server: int, body: bytes) -> str:
+    def _stored(self, links: Links, server: int, body: bytes) -> str:
         """Sends a server its packet; returns its receipt, compared with the packet."""
-        answer = self._ask(server, "POST", "/packets", {"Content-Type": "application/octet-stream"}, body)
+        answer = self._ask(links, server, "POST", "/packets", {"Content-Type": "application/octet-stream"}, body)
         answer.raise_for(server, self._name(server))
         try:
             confirms = Receipt.from_json(answer.data).confirms(
@@ -376,10 +378,17 @@ class Client:
         return f"Server {server} ({self._campaign.servers[server].url})"
 
     def _ask(
-        self, server: int, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", most: int = _MOST_TOLD
+        self,
+        links: Links,
+        server: int,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        most: int = _MOST_TOLD,
     ) -> Answer:
         whole = f"/campaigns/{to_text(self._campaign.hash)}{path}"
-        return ask(server, self._campaign.servers[server], method, whole, headers, body or None, most)
+        return links.ask(server, self._campaign.servers[server], method, whole, headers, body or None, most)
 
 
 def _receivers(campaign: Campaign) -> tuple[int, ...]:

@@ -17,8 +17,8 @@ use crate::session::Session;
 struct Marking(Py<PyAny>);
 
 impl Seen for Marking {
-    fn mark(&self, party: usize) -> Result<(), String> {
-        let call = |py: Python<'_>| self.0.call1(py, (party,)).map(|_| ()).map_err(|error| words_of(py, &error));
+    fn mark(&self, party: usize, again: bool) -> Result<(), String> {
+        let call = |py: Python<'_>| self.0.call1(py, (party, again)).map(|_| ()).map_err(|error| words_of(py, &error));
         Python::try_attach(call).unwrap_or_else(|| Err("the interpreter ends".into()))
     }
 }
@@ -26,7 +26,7 @@ impl Seen for Marking {
 #[pymethods]
 impl Session {
     /// Adds a campaign whose submissions the program reads. Only runs of these hashes (none: any run) may then reveal
-    /// what depends on submissions; the function is called with a party's number before that party sends its share.
+    /// what depends on submissions; the function is called with a party's number, and whether this is another look, before that party sends its share.
     fn read_campaign(&self, py: Python<'_>, mark: Py<PyAny>, programs: Vec<String>) -> PyResult<()> {
         let parsed = programs.iter().map(|text| text.parse()).collect::<Result<BTreeSet<Hash>, HashError>>();
         let programs = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -1,6 +1,6 @@
 """Results for the clients of a campaign: opened under masks that the clients drew, and kept for them.
 
-**Source**: section 5.2 of docs/security/clients.md, for all families alike: a mask is a word of a client's packet.
+**Source**: "Results for clients" in docs/security/clients.md. A mask is a word of a client's packet.
 """
 
 from __future__ import annotations
@@ -32,14 +32,20 @@ def answer(entry: Entry, present: SecretArray, results: Mapping[str, SecretArray
     values = [_checked(entry, column, results) for column in entry.slot.results]
     if entry.has_answered:
         raise SubmissionError(at(f"answer: clients of slot {entry.slot.name!r} were given results in this session"))
+    if entry.shown is None:
+        counted = [_counted(present, value) for value in values]
+        # Values that were drawn at random must not be drawn again under the same masks, so a run of its own computes
+        # them. It shows nothing, and the next one, which may be repeated, opens what this one has left.
+        session.reveal_all(*(value.reshape(-1)[:0] for value in counted))
+        entry.computed = counted  # values of arrays that nobody holds would be computed anew
+        entry.shown = [_masked(value, mask) for value, mask in zip(counted, entry.masks(), strict=True)]
+    entry.keep(dict(zip(names, session.reveal_all(*entry.shown), strict=True)))
     entry.has_answered = True
-    counted = [_counted(present, value) for value in values]
-    # Values that were drawn at random must not be drawn again under the same masks, so a run of its own computes them.
-    session.reveal_all(*(value.reshape(-1)[:0] for value in counted))
-    shown = []
-    for value, mask in zip(counted, entry.masks(), strict=True):
-        shown.append(SecretArray(session, session._native.masked(value._node, mask._node, _source.line())))
-    entry.keep(dict(zip(names, session.reveal_all(*shown), strict=True)))
+
+
+def _masked(value: SecretArray, mask: SecretArray) -> SecretArray:
+    session = value._session
+    return SecretArray(session, session._native.masked(value._node, mask._node, _source.line()))
 
 
 def _checked(entry: Entry, column: Column, results: Mapping[str, SecretArray]) -> SecretArray:

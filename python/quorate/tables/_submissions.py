@@ -47,11 +47,11 @@ class Submissions:
         present: a secret bit for each place: whether its values count.
     """
 
-    def __init__(self, present: SecretArray, arrays: Mapping[str, SecretArray], entry: Entry) -> None:
+    def __init__(self, present: SecretArray, arrays: Mapping[str, SecretArray], entry: Entry | None) -> None:
         self.present, self._arrays, self._entry = present, dict(arrays), entry
 
     def _adopted_by(self, session: Session) -> Submissions:
-        return Submissions(session.adopt(self.present), session.adopt(self._arrays), self._entry)
+        return Submissions(session.adopt(self.present), session.adopt(self._arrays), None)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Submissions:
         return f"Submissions({len(self)} places; {named})"
 
     def answer(self, results: Mapping[str, SecretArray]) -> None:
-        """Gives each client its results, which no server learns. Once in a session.
+        """Gives each client its results, which no server learns. Once in a session; after an error, again.
 
         A packet has a uniform mask for each result that the campaign lists. The servers learn the results plus these
         masks, and keep them for the clients, each of which takes its own mask off (`quorate_client`, `result`). Clients
@@ -98,6 +98,8 @@ class Submissions:
             ...     mean = people["salary"].sum() // people.present.sum()
             ...     people.answer({"above_mean": people["salary"] > mean})
         """
+        if self._entry is None:
+            raise ConfigError(at("answer: a branch cannot give results: call it in the session that read the campaign"))
         answer(self._entry, self.present, results)
 
 
@@ -112,19 +114,20 @@ class _Bound:
         self.chosen: list[np.ndarray] = []  # of each slot
         self.looks, self.list_hash = 0, b""
         self.slots: dict[str, Submissions] = {}
-        self._marked: set[int] = set()
+        self._marks: dict[int, int] = {}  # looks of this session, by party
         self._lock = threading.Lock()
 
-    def mark(self, party: int) -> None:
-        """Keeps, at a party of this process, that results of this list are looked at. Once for a session.
+    def mark(self, party: int, again: bool) -> None:
+        """Keeps, at a party of this process, that results of this list are looked at: the first time, and `again`.
 
         Raises:
-            SubmissionError: another session has looked at the campaign meanwhile.
+            SubmissionError: the campaign allows no other look, or another session has looked meanwhile.
         """
         with self._lock:
-            if party not in self._marked:
-                self.states[party].seen(self.looks + 1, self.list_hash)
-                self._marked.add(party)
+            made = self._marks.get(party, 0)
+            if not made or again:
+                self.states[party].seen(self.looks + made + 1, self.list_hash)
+                self._marks[party] = made + 1
 
 
 class Campaigns:
@@ -206,12 +209,12 @@ class Campaigning:
 
 def _check_fits(session: Session, campaign: Campaign) -> None:
     """Refuses a campaign that is not for this session's family, options and parties."""
-    if not session._native.streams():  # parties may cheat
+    parties_may_cheat = not session._native.streams()
+    if parties_may_cheat:
         raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
-    for name, value in campaign.options.items():
-        if session._options.family.get(name, "no" if value == "no" else None) != value:
-            stated = f"{name}={value!r}"
-            raise ConfigError(at(f"campaign {campaign.name!r} is for sessions with {stated}: open this one with it"))
+    stated, own = ({k: v for k, v in all_.items() if v != "no"} for all_ in (campaign.options, session._options.family))
+    if stated != own:
+        raise ConfigError(at(f"campaign {campaign.name!r} is for sessions with options {stated}, and here are {own}"))
     if (campaign.protocol, len(campaign.servers)) != (session.protocol, session.parties):
         wanted = f"{campaign.protocol} with {len(campaign.servers)} parties"
         raise ConfigError(
@@ -277,18 +280,26 @@ class Entry:
         self.slot: Slot = bound.campaign.slots[slot]
         self.places = self.slot.per_client * self._campaign.most_clients
         self.words: np.ndarray | None = None  # of the packets that count
+        self.computed: list[SecretArray] = []  # results for clients, in the session alone
+        self.shown: list[SecretArray] | None = None  # they, under their masks, once they are computed
         self.has_answered = False
+        self._read: tuple[np.ndarray, dict[int, dict[Any, np.ndarray]]] | None = None
 
     def submissions(self) -> Submissions:
         """Inputs the parts of the packets that count, after their bounds are checked."""
-        agreed = words = self._check_number(self._chosen())
+        agreed = words = self._chosen()
+        refused = None if agreed is None else np.zeros(len(agreed), bool)
         checked = [column for column in self.slot.columns if column.is_bounded and self._campaign.check == "bound"]
-        if checked:
-            words = self._check_number(self._within(words, checked))
-        if agreed is not None and words is not None:
-            refused = np.asarray(agreed.any(axis=1) & ~words.any(axis=1))
-            for state in self._bound.states.values():
-                state.outcomes(self.index, agreed, refused)
+        try:
+            words = self._check_number(words)
+            if checked:
+                refused = self._outside(words, checked)
+                words = self._check_number(None if words is None else np.where(refused[:, None], 0, words))
+        except SubmissionError:
+            words = None if agreed is None else np.zeros_like(agreed)
+            raise
+        finally:
+            self._tell_clients(agreed, refused, words)
         arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
         self.words = words
         return Submissions(self._present(words), arrays, self)
@@ -313,8 +324,14 @@ class Entry:
             )
         return words
 
-    def _within(self, words: np.ndarray | None, columns: Sequence[Column]) -> np.ndarray | None:
-        """Opens whether the values of each packet are within their bounds, and drops packets whose values are not."""
+    def _tell_clients(self, agreed: np.ndarray | None, refused: np.ndarray | None, kept: np.ndarray | None) -> None:
+        """Keeps what became of each packet, for clients that ask."""
+        if agreed is not None and refused is not None and kept is not None:
+            for state in self._bound.states.values():
+                state.outcomes(self.index, agreed, refused, np.asarray(kept.any(axis=1)))
+
+    def _outside(self, words: np.ndarray | None, columns: Sequence[Column]) -> np.ndarray:
+        """Opens whether the values of each packet are outside their bounds."""
         session, outside = self.session, []
         raw = {column.name: array for column, array in self._entered(words)}
         for column in columns:
@@ -326,20 +343,18 @@ class Entry:
         session._native.exempt(refused._node)
         what = f"which packets of slot {self.slot.name!r} have values outside the bounds of campaign "
         shown = session._tell(refused, what + repr(self._campaign.name))
-        if words is None:
-            return None
-        return np.where(np.asarray(shown, bool)[:, None], 0, words)
+        return np.zeros(self.places, bool) if words is None else np.asarray(shown, bool) & words.any(axis=1)
 
     def _entered(self, words: np.ndarray | None) -> Iterator[tuple[Column, SecretArray]]:
         """Inputs the parts of these packets, and adds them up."""
         for column, parts in self._inputs(self.slot.columns, words, lambda name: name):
-            yield column, self._submitted(parts, column.name, self.dtype(column))
+            yield column, self._submitted(parts, f"{self.slot.name}.{column.name}", self.dtype(column))
 
     def masks(self) -> Iterator[SecretArray]:
         """Enters the masks of the slot's results for this look, as words."""
         look = self._bound.looks
         for column, parts in self._inputs(self.slot.results, self.words, lambda name: ("result", look, name)):
-            yield self._submitted(parts, column.name, _words(column))
+            yield self._submitted(parts, f"{self.slot.name}: mask of {column.name}", _words(column))
 
     def _inputs(
         self, columns: Sequence[Column], words: np.ndarray | None, key: Callable[[str], Any]
@@ -348,11 +363,17 @@ class Entry:
         session = self.session
         owners, own = range(self._campaign.holders), {}
         if words is not None:
-            own = {party: state.parts(self.index, words) for party, state in self._bound.states.items()}
+            own = self._parts(words)
         for column in columns:
-            form = (self.places, *column.shape), _words(column), None, (column.name, None)
+            form = (self.places, *column.shape), _words(column), None, (f"{self.slot.name}.{column.name}", None)
             given = [own[party][key(column.name)] if party in own else None for party in owners]
             yield column, [session._input(part, owner, *form)._node for owner, part in zip(owners, given, strict=True)]
+
+    def _parts(self, words: np.ndarray) -> dict[int, dict[Any, np.ndarray]]:
+        """Returns the parts of these packets at the parties of this process, which are read once."""
+        if self._read is None or not np.array_equal(self._read[0], words):
+            self._read = words, {party: state.parts(self.index, words) for party, state in self._bound.states.items()}
+        return self._read[1]
 
     def _submitted(self, parts: list[int], name: str, dtype: dtypes.Dtype) -> SecretArray:
         source = (self._campaign.name, self._campaign.asked_hash)
@@ -386,8 +407,9 @@ class Entry:
         from quorate.campaigns import present
 
         own = present(words) if words is not None and 0 in self._bound.states else None
-        part = self.session._input(own, 0, (self.places,), dtypes.bit, None, ("present", None))
-        return self._submitted([part._node], "present", dtypes.bit)
+        name = f"{self.slot.name}: present"
+        part = self.session._input(own, 0, (self.places,), dtypes.bit, None, (name, None))
+        return self._submitted([part._node], name, dtypes.bit)
 
 
 def _words(column: Column) -> dtypes.Dtype:

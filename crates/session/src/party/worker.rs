@@ -238,7 +238,7 @@ impl<B: Family> State<B> {
         let around = Around { known: &self.store.values, inputs: &self.store.inputs, keep: &keep_node };
         let mut executor = Executor::new(&self.backend, &work, around, (room, &schedule));
         executor.ahead = made;
-        executor.campaigns = Some(&job.campaigns);
+        executor.campaigns = Some((&job.campaigns, job.number));
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
         let (mut done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let online_jobs = run.take_job_seconds();

@@ -63,8 +63,8 @@ pub(crate) struct Executor<'a, S: Computes> {
     schedule: &'a Schedule,
     pub clock: Clock,
     pub ahead: Ahead<S>,
-    /// The campaigns whose submissions the program reads.
-    pub campaigns: Option<&'a Campaigns>,
+    /// The campaigns whose submissions the program reads, and the number of the run.
+    pub campaigns: Option<(&'a Campaigns, u64)>,
 }
 
 impl<'a, S: Computes> Executor<'a, S> {
@@ -331,8 +331,8 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
         let checked = checked.ok_or(Error::Bug { what: "a result is revealed before a check" })?;
         let value = self.values.read(ctx, reveal.node)?;
-        if let Some(campaigns) = self.campaigns {
-            let marked = campaigns.mark(self.work.graph, ctx.me(), reveal.node);
+        if let Some((campaigns, number)) = self.campaigns {
+            let marked = campaigns.mark(self.work, ctx.me(), number, reveal.node);
             marked.map_err(|what| Error::from(Misuse::Source { what: what.into() }))?;
         }
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());

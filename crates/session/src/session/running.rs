@@ -115,6 +115,7 @@ impl Session {
         if request.is_peek {
             return Ok(request.revealed()); // the check still needs what the session would forget
         }
+        self.campaigns.count(request.number);
         self.stats.runs += 1;
         if let (Some(look), Some(checked)) = (&mut self.look, request.checked.take()) {
             look.done(checked);

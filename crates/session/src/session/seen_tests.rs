@@ -12,16 +12,16 @@ use crate::options::Options;
 /// Records the marks, and refuses them at one party.
 #[derive(Default)]
 struct Marks {
-    made: Mutex<BTreeSet<usize>>,
+    made: Mutex<BTreeSet<(usize, bool)>>,
     refuses: Option<usize>,
 }
 
 impl Seen for Marks {
-    fn mark(&self, party: usize) -> Result<(), String> {
+    fn mark(&self, party: usize, again: bool) -> Result<(), String> {
+        self.made.lock().unwrap().insert((party, again));
         if self.refuses == Some(party) {
             return Err("the disk is full".into());
         }
-        self.made.lock().unwrap().insert(party);
         Ok(())
     }
 }
@@ -73,7 +73,7 @@ fn each_party_marks_results_of_what_clients_gave() {
         let shown = session.run(&[(sum, Some(1))]).unwrap().finish().unwrap();
         assert!(shown[0] == Some(Data::Ints(vec![41, 42])), "{protocol:?}");
         for marks in [marks, others] {
-            assert_eq!(*marks.made.lock().unwrap(), (0..parties).collect(), "{protocol:?}");
+            assert_eq!(*marks.made.lock().unwrap(), (0..parties).map(|party| (party, false)).collect(), "{protocol:?}");
         }
     }
 }
@@ -104,4 +104,43 @@ fn results_are_those_of_the_program_that_the_campaign_names() {
     assert!(marks.made.lock().unwrap().is_empty());
     let shown = session.run(&[(sum, None)]).unwrap().finish().unwrap();
     assert!(shown[0] == Some(Data::Ints(vec![41, 42])));
+}
+
+/// A run that draws at random and fails after the first mark would show another result when it is repeated: that is
+/// another look. A run that draws nothing shows the same one, and a run that has ended well draws no more.
+#[test]
+fn a_failed_run_that_draws_is_a_look_of_its_own() {
+    let mut session = session(Protocol::Rss, 3);
+    let [given, ..] = program(&mut session);
+    let marks = Arc::new(Marks { refuses: Some(1), ..Marks::default() });
+    session.read_campaign(marks.clone(), BTreeSet::new());
+    let again = |marks: &Marks| marks.made.lock().unwrap().iter().any(|&(_, again)| again);
+    let fails = |session: &mut Session, node| session.run(&[(node, None)]).unwrap().finish().is_err();
+    assert!(fails(&mut session, given) && fails(&mut session, given) && !again(&marks), "a sum is the same sum");
+    let mixed = session.build(at(5), |mut b| b.shuffle(&[given])).unwrap();
+    let mixed = session.build(at(5), |mut b| b.part(mixed, 0)).unwrap();
+    assert!(fails(&mut session, mixed) && !again(&marks));
+    assert!(fails(&mut session, mixed) && again(&marks), "another order would be shown");
+    let other = Arc::new(Marks::default());
+    let mut session = self::session(Protocol::Rss, 3);
+    let [given, ..] = program(&mut session);
+    session.read_campaign(other.clone(), BTreeSet::new());
+    for _ in 0..2 {
+        let mixed = session.build(at(5), |mut b| b.shuffle(&[given])).unwrap();
+        let mixed = session.build(at(5), |mut b| b.part(mixed, 0)).unwrap();
+        session.run(&[(mixed, None)]).unwrap().finish().unwrap();
+    }
+    assert!(!again(&other), "runs that end well are one look");
+}
+
+/// An empty array shows nothing.
+#[test]
+fn nothing_of_an_array_is_no_look() {
+    let mut session = session(Protocol::Aby, 2);
+    let [given, ..] = program(&mut session);
+    let marks = Arc::new(Marks::default());
+    session.read_campaign(marks.clone(), BTreeSet::new());
+    let none = session.build(at(6), |mut b| b.gather(given, vec![], &[0])).unwrap();
+    session.run(&[(none, None)]).unwrap().finish().unwrap();
+    assert!(marks.made.lock().unwrap().is_empty());
 }
