@@ -75,11 +75,12 @@ class Served:
         return Store(self.settings.store, STORE_KEY, None)
 
     @contextlib.contextmanager
-    def connected(self) -> Iterator[ssl.SSLSocket]:
-        """A connection by TLS; its peer is not checked."""
+    def connected(self, source: str = "127.0.0.1") -> Iterator[ssl.SSLSocket]:
+        """A connection by TLS from an address; its peer is not checked."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection(("127.0.0.1", self.port), SOON) as plain, context.wrap_socket(plain) as secured:
+        address = ("127.0.0.1", self.port)
+        with socket.create_connection(address, SOON, (source, 0)) as plain, context.wrap_socket(plain) as secured:
             yield secured
 
     def send(self, request: bytes) -> Answer:

@@ -36,6 +36,7 @@ from quorate.campaigns import (
     close,
     end,
     find,
+    present,
 )
 from quorate_client import Campaign, ClientKey, ServiceKey, wire
 
@@ -202,7 +203,7 @@ def life(machine: Machine, done: list[str]) -> Iterator[Callable[[], object]]:
     def outcomes() -> None:
         one = frozen()
         words = agreed([one.record(0)])
-        one.outcomes(0, words, np.zeros(len(words), np.bool_))
+        one.outcomes(0, words, np.zeros(len(words), np.bool_), present(words))
 
     def ended() -> None:
         assert machine.store is not None

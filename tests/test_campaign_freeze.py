@@ -241,6 +241,23 @@ def test_clients_hear_what_became_of_their_packets(tmp_path: Path) -> None:
     servers.close()
 
 
+def test_clients_hear_of_the_packet_that_all_servers_have(servers: Servers) -> None:
+    servers.give(0, 1)
+    servers.intakes[0].packet(servers.packets(0, 2)[0])  # a newer one, at one server only
+    servers.give(1)
+    with frozen(servers) as opened:
+        chosen, _ = run(opened)
+        nobody = np.zeros(3, np.bool_)
+        for one in opened:
+            one.outcomes(0, chosen, nobody, np.array([True, False, False]))
+    key = servers.clients[0]
+    for server, intake in enumerate(servers.intakes):
+        signature = sign_request(key, servers.campaign.hash, server, int(servers.clock.now))
+        (item,) = intake.status(to_text(key.id), signature).items
+        assert (item.number, item.outcome) == (1, "in")
+    assert outcome(servers, 1) == [("absent", "fewer clients took part than it demands")]
+
+
 def test_an_ended_campaign_has_neither_packets_nor_key(servers: Servers) -> None:
     servers.give(0)
     key = servers.stores[0].path.with_name("store.db.keys") / f"{servers.campaign.hash.hex()}.key"
@@ -271,13 +288,6 @@ def test_a_key_whose_erasure_was_cut_off_is_erased_at_the_next_start(
     assert key.exists()
     Store(servers.stores[0].path, STORE_KEY, None).close()
     assert not key.exists()
-
-
-def test_spent_packets_are_told_to_their_clients(servers: Servers) -> None:
-    servers.give(0)
-    with frozen(servers) as opened:
-        opened[1].give_up("a result may have been seen, and the campaign allows no further one")
-    assert outcome(servers, 0, 1) == [("spent", "a result may have been seen, and the campaign allows no further one")]
 
 
 # ---- what was altered ----------------------------------------------------------------------------------------------

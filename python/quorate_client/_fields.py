@@ -75,11 +75,11 @@ class Table:
             raise CampaignError(f"{self.at(key)}: choose {' or '.join(repr(one) for one in choices)}.")
         return str(value)
 
-    def name(self, key: str) -> str:
-        """Returns a name: 1 to 64 small letters, digits and underscores."""
+    def name(self, key: str, most: int = 64) -> str:
+        """Returns a name: 1 to `most` small letters, digits and underscores."""
         value = self.take(key)
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
-            raise CampaignError(f"{self.at(key)}: a name has 1 to 64 small letters, digits and underscores.")
+        if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > most:
+            raise CampaignError(f"{self.at(key)}: a name has 1 to {most} small letters, digits and underscores.")
         return value
 
     def items(self, key: str, default: Any = _MISSING) -> list[Any]:

@@ -16,7 +16,17 @@ from quorate.campaigns._agreed import (
     present,
     settled,
 )
-from quorate.campaigns._approved import Approved, approve, approved, close, end, exported, find, invitations
+from quorate.campaigns._approved import (
+    Approved,
+    approve,
+    approved,
+    close,
+    end,
+    exported,
+    find,
+    find_hash,
+    invitations,
+)
 from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
@@ -48,6 +58,7 @@ __all__ = [
     "expire",
     "exported",
     "find",
+    "find_hash",
     "freeze",
     "hash_of_list",
     "invitations",

@@ -25,6 +25,9 @@ CANDIDATES, WORDS = 2, 12
 #: The words of a candidate.
 NUMBER, DIGEST, KIND, AT_LEAST = slice(0, 2), slice(2, 10), 10, 11
 
+#: More clients than any packet demands.
+_NEVER = np.int64(1) << np.int64(32)
+
 _LIST = b"quorate/server/list/1\0"
 _ENTRY = np.dtype([("number", "<u8"), ("kind", "u1"), ("at_least", "<u4"), ("digest", "<i4", (8,))])
 
@@ -88,17 +91,18 @@ def clients_of(is_present: npt.NDArray[np.bool_], per_client: int) -> int:
 
 
 def settled(words: Words, per_client: int) -> Words:
-    """Returns an agreed list of a slot without the packets that demand more clients than the slot has.
+    """Returns an agreed list of a slot without the packets that demand more clients than are left.
 
-    A packet that is left out may leave too few clients for others, so this repeats until nothing changes. Withdrawn
+    A packet that is left out may leave too few clients for others. What is left is the largest list in which each
+    demand is met: that of the largest m such that at least m clients have a packet that demands at most m. Withdrawn
     packets neither count nor demand.
     """
-    while True:
-        is_present = present(words)
-        is_dropped = is_present & (_demands(words) > clients_of(is_present, per_client))
-        if not is_dropped.any():
-            return words
-        words = np.where(is_dropped[:, None], 0, words)
+    is_present, demands = present(words), _demands(words)
+    lowest = np.where(is_present, demands, _NEVER).reshape(-1, per_client).min(axis=1)
+    lowest = np.sort(lowest[lowest < _NEVER])
+    sizes = np.flatnonzero(lowest <= np.arange(1, len(lowest) + 1)) + 1  # m, where m clients demand at most m
+    is_dropped = is_present & (demands > sizes.max(initial=0))
+    return np.where(is_dropped[:, None], 0, words)
 
 
 def hash_of_list(campaign: bytes, lists: Sequence[Words]) -> bytes:
@@ -126,11 +130,8 @@ def looks_before(histories: Sequence[History], again: int, list_hash: bytes) -> 
     advice = "make a new campaign, and ask the clients again"
     for server, history in enumerate(histories):
         if history.looks > again:
-            raise Spent(
-                f"the packets are spent: server {server} was about to send its share of a result, for look number "
-                f"{history.looks}, and the campaign allows {again + 1}",
-                advice,
-            )
+            used = f"{history.looks} of {again + 1} looks {'is' if history.looks == 1 else 'are'} used"
+            raise Spent(f"the packets are spent: {used}, as server {server} says", advice)
         if history.looks and history.list_hash != list_hash:
             raise Spent(f"the packets are spent: server {server} has seen a result of another list of packets", advice)
     return max((history.looks for history in histories), default=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sqlite3
 import time
 from typing import Any
@@ -14,7 +15,9 @@ from quorate.campaigns._store import Store
 from quorate_client import Campaign, ServiceKey
 from quorate_client.keys import to_text
 
-__all__ = ["Approved", "approve", "approved", "close", "end", "exported", "find", "invitations"]
+__all__ = ["Approved", "approve", "approved", "close", "end", "exported", "find", "find_hash", "invitations"]
+
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,16 +90,32 @@ def approved(store: Store) -> list[Approved]:
     return [_read(row) for row in rows]
 
 
-def find(store: Store, name: str) -> Approved:
-    """Returns the campaign of a name that has not ended, or that of a hash in hexadecimal digits.
+def find(store: Store, text: str) -> Approved:
+    """Returns the campaign that an operator names: 64 hexadecimal digits are a hash, other texts a name.
+
+    A name is that of a campaign which has not ended. No name has 64 characters.
 
     Raises:
         Refused: there is none.
     """
-    where = "WHERE (name = ? AND ended_at IS NULL) OR lower(hex(hash)) = ? ORDER BY ended_at IS NOT NULL LIMIT 1"
-    row = store.read(lambda c: c.execute(f"{_QUERY} {where}", (name, name.lower())).fetchone())
+    if _HASH.fullmatch(text):
+        return find_hash(store, bytes.fromhex(text))
+    return _found(store, "name = ? AND ended_at IS NULL", text, text)
+
+
+def find_hash(store: Store, campaign: bytes) -> Approved:
+    """Returns the campaign of a hash, also if it has ended.
+
+    Raises:
+        Refused: there is none.
+    """
+    return _found(store, "hash = ?", campaign, campaign.hex())
+
+
+def _found(store: Store, where: str, value: str | bytes, shown: str) -> Approved:
+    row = store.read(lambda c: c.execute(f"{_QUERY} WHERE {where}", (value,)).fetchone())
     if row is None:
-        raise Refused(404, f"no campaign {name!r} is approved here", "`quorate campaign list` lists those that are")
+        raise Refused(404, f"no campaign {shown!r} is approved here", "`quorate campaign list` lists those that are")
     return _read(row)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
-from quorate.campaigns._approved import close, end, find
+from quorate.campaigns._approved import close, end, find_hash
 from quorate.campaigns._errors import Refused, Spent, StoreError
 from quorate.campaigns._results import keep_results, packed
 from quorate.campaigns._sealing import place_of_part
@@ -135,21 +135,27 @@ class Frozen:
         self._store.write(change).result()
         self.history = History(looks, list_hash)
 
-    def outcomes(self, slot: int, words: Words, refused: npt.NDArray[np.bool_]) -> None:
+    def outcomes(
+        self, slot: int, words: Words, refused: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_] | None = None
+    ) -> None:
         """Notes what became of each packet of a slot, for clients that ask. It is on the disk when this returns.
 
         Args:
             slot: the index of the slot.
             words: the agreed list: `np.int32[rows, 12]`.
             refused: which rows the run left out because a value is out of its bounds.
+            kept: which rows count in the end; by default those that have values and are not refused.
         """
         self._check(slot, words)
-        is_present = present(words)
+        order = numbers(words)
+        is_in = present(words) & ~refused if kept is None else kept
         noted = []
-        for place, item, number in self._items(slot):
+        for place, item, newest in self._items(slot):
             row = self._row(slot, place, item)
-            noted.append((slot, place, item, number, *_outcome(words[row], bool(is_present[row]), bool(refused[row]))))
-        self._note(noted)
+            outcome = _outcome(words[row], bool(refused[row]), bool(is_in[row]))
+            noted.append((self.campaign.hash, slot, place, item, int(order[row]) or newest, *outcome))
+        insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._store.write(lambda connection: connection.executemany(insert, noted)).result()
 
     def results(self, slot: int, look: int, words: Words, values: Mapping[str, npt.NDArray[Any]]) -> None:
         """Keeps what the run revealed to single clients, under their masks. It is on the disk when this returns.
@@ -171,12 +177,6 @@ class Frozen:
         rows = packed(layout, len(words), values)
         keep_results(self._store, self.campaign.hash, slot, look, words, rows, layout.per_client)
 
-    def give_up(self, why: str) -> None:
-        """Notes that all packets are spent, for a reason that clients are told, and ends the campaign."""
-        slots = range(len(self.campaign.slots))
-        self._note([(slot, *item, "spent", why) for slot in slots for item in self._items(slot)])
-        self.end()
-
     def end(self) -> None:
         """Ends the campaign after its program: packets are removed, and the key that opens them is erased."""
         end(self._store, self.campaign.hash)
@@ -184,11 +184,6 @@ class Frozen:
     def close(self) -> None:
         """Closes the store. The campaign stays closed, and its packets stay."""
         self._store.close()
-
-    def _note(self, outcomes: list[tuple[int, int, int, int, str, str]]) -> None:
-        rows = [(self.campaign.hash, *outcome) for outcome in outcomes]
-        insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._store.write(lambda connection: connection.executemany(insert, rows)).result()
 
     def _items(self, slot: int) -> list[tuple[int, int, int]]:
         """Returns place, item and newest number of all items of a slot that have a packet."""
@@ -229,14 +224,14 @@ def _zeros(column: Any, rows: int) -> npt.NDArray[Any]:
     return np.zeros((rows, *column.shape), np.bool_ if column.dtype.kind == "bit" else np.uint64)
 
 
-def _outcome(chosen: Words, is_present: bool, is_refused: bool) -> tuple[str, str]:
-    if is_present and is_refused:
-        return "refused", "a value was out of the bounds that the campaign states"
-    if is_present:
-        return "in", ""
-    if numbers(chosen):
+def _outcome(chosen: Words, is_refused: bool, is_kept: bool) -> tuple[str, str]:
+    if not numbers(chosen):
+        return "absent", "not all servers had it at the closing, or fewer clients took part than it demands"
+    if not present(chosen):
         return "withdrawn", "the client withdrew it before the closing"
-    return "absent", "not all servers had it at the closing, or fewer clients took part than it demands"
+    if is_refused:
+        return "refused", "a value was out of the bounds that the campaign states"
+    return ("in", "") if is_kept else ("absent", "fewer clients took part than it demands")
 
 
 def freeze(campaign: Campaign, settings: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> Frozen:
@@ -264,7 +259,7 @@ def freeze(campaign: Campaign, settings: str | os.PathLike[str], clock: Callable
 
 
 def _close(store: Store, campaign: Campaign, now: float) -> History:
-    state = find(store, campaign.hash.hex()).state(now)
+    state = find_hash(store, campaign.hash).state(now)
     if state == "ended":
         raise Refused(409, f"the campaign {campaign.name!r} was ended, and its packets are erased", "make a new one")
     if state == "open":
@@ -274,4 +269,4 @@ def _close(store: Store, campaign: Campaign, now: float) -> History:
             "run after that, or close it at every server by `quorate campaign close`",
         )
     close(store, campaign.hash, now)
-    return find(store, campaign.hash.hex()).history
+    return find_hash(store, campaign.hash).history

@@ -35,7 +35,7 @@ class Limits:
 
     Attributes:
         connections: open connections in all.
-        connections_per_address: open connections of one address.
+        connections_per_address: open connections of one IPv4 address, or of one IPv6 network of 64 bits.
         memory_bytes: bodies of requests that are held at the same time.
         results_days: days that results for clients are kept after the end of their campaign.
     """

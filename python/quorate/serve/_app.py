@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from quorate.campaigns import Intake, Refused
 from quorate.errors import QuorateError
+from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_of, read
 from quorate.serve._problems import problem, problem_of
 from quorate.serve._registry import Registry
@@ -27,6 +28,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 _CAMPAIGNS = "/campaigns/"
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
 
 
 def _json(data: bytes, status: int = 200) -> Response:
@@ -69,8 +71,8 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool]) -
     async def packets(campaign: str, request: Request) -> Response:
         intake = registry.intake(campaign)  # `Guarded` has just read it
         length = length_of(request, intake.lengths)
-        async with memory.reserved(length):
-            return await _stored(intake, await read(request, length), pool)
+        with memory.held(holder_of(request.client.host if request.client else "")) as held:
+            return await _stored(intake, await read(request, length, held), pool)
 
     @app.get(_CAMPAIGNS + "{campaign}/packets/{client}")
     def status(campaign: str, client: str, request: Request) -> Response:
@@ -134,7 +136,11 @@ class Guarded:
             sent.append("end" if message["type"] == "http.response.body" and not message.get("more_body") else "part")
 
         try:
+            if _CAMPAIGNS in scope["path"]:
+                headers.update(_ANY_ORIGIN)  # a page may read why it is refused, also if the campaign is unknown
             allowed = await self._allowed(scope)
+            for name in _ANY_ORIGIN:
+                headers.pop(name, None)
             headers.update(allowed)
             if scope["method"] == "OPTIONS":
                 await _preflight(allowed)(scope, receive, told)
@@ -167,7 +173,7 @@ class Guarded:
         origin = dict(scope["headers"]).get(b"origin", b"").decode("latin-1")
         if origin not in intake.campaign.origins:
             return {"Vary": "Origin"}
-        return {"Vary": "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": "Retry-After"}
+        return {**_ANY_ORIGIN, "Vary": "Origin", "Access-Control-Allow-Origin": origin}
 
 
 class _CutOff(Exception):

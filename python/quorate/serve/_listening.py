@@ -1,4 +1,4 @@
-"""Limits on connections: how many there are in all and of one address, and how long a request may take to begin.
+"""Limits on connections: how many there are, in all and of one address, and how long a request may take to begin.
 
 Connections are counted when they are accepted, before anything is computed for TLS.
 """
@@ -14,6 +14,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quorate.errors import ConfigError
+from quorate.serve._addresses import holder_of
 
 __all__ = ["Listening", "Loop", "Patient"]
 
@@ -43,7 +44,7 @@ class Listening(socket.socket):
     Args:
         host, port: where to listen.
         most: open connections in all.
-        most_of_one: open connections of one address.
+        most_of_one: open connections of one IPv4 address, or of one IPv6 network of 64 bits.
 
     Raises:
         ConfigError: nothing can listen there.
@@ -70,7 +71,7 @@ class Listening(socket.socket):
             ConnectionAbortedError: there are too many; this one is closed.
         """
         connection, address = super().accept()
-        name = str(address[0])
+        name = holder_of(str(address[0]))
         if self._all["all"] >= self._most or self._open[name] >= self._most_of_one:
             connection.close()
             raise ConnectionAbortedError

@@ -7,7 +7,7 @@ import time
 import urllib.parse
 from collections.abc import Callable
 
-from quorate.campaigns import Intake, Refused, Store, find
+from quorate.campaigns import Intake, Refused, Store, find_hash
 from quorate_client import ServiceKey
 from quorate_client.keys import from_text
 
@@ -50,7 +50,7 @@ class Registry:
         if held is not None:
             return held
         try:
-            found = find(self.store, from_text(text).hex())
+            found = find_hash(self.store, from_text(text))
         except (ValueError, Refused):
             raise Refused(404, "this server does not run this campaign", "compare the campaign's hash") from None
         made = Intake(self.store, found.campaign, self.me, self._service_key, self.clock)
