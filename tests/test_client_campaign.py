@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import clients
-from quorate_client import Campaign, CampaignError, ClientKey, KeyFileError, ServiceKey, keys, load_key, new_key
+from quorate_client import Campaign, CampaignError, ClientKey, KeyFileError, Receipt, ServiceKey, client, keys, new_key
 from quorate_client.keys import from_text, is_point, to_text
 
 CLIENTS = sorted((ClientKey.generate().id for _ in range(3)), key=to_text)
@@ -56,7 +56,7 @@ shape = [3, 2]
 """
 
 
-def toml(path: Path, head: str = "") -> Path:
+def toml(path: Path, head: str = f'id = "{clients.ID}"\n') -> Path:
     servers = "".join("[[servers]]\n" + "".join(f'{k} = "{v}"\n' for k, v in one.items()) for one in SERVERS)
     listed = ", ".join(f'"{to_text(client)}"' for client in reversed(CLIENTS))
     path.write_text(head + TOML.format(clients=listed, servers=servers), encoding="utf-8")
@@ -78,12 +78,25 @@ def test_a_person_writes_toml_with_defaults(tmp_path: Path) -> None:
     assert (again, again.hash) == (campaign, campaign.hash)
 
 
-def test_campaigns_made_twice_differ_unless_the_file_says_so(tmp_path: Path) -> None:
-    first, second = (Campaign.from_toml(toml(tmp_path / "c.toml")).hash for _ in range(2))
-    assert first != second
-    head = f'id = "{clients.ID}"\n'
-    third, fourth = (Campaign.from_toml(toml(tmp_path / "c.toml", head)).hash for _ in range(2))
-    assert third == fourth
+def test_a_file_without_id_has_no_hash_and_gets_a_fresh_one_to_paste(tmp_path: Path) -> None:
+    offered = []
+    for _ in range(2):
+        with pytest.raises(CampaignError, match=r"this field is missing: id\. Add a fresh one: id = ") as error:
+            Campaign.load(toml(tmp_path / "c.toml", ""))
+        offered.append(str(error.value).partition("a fresh one: ")[2])
+    assert offered[0] != offered[1]
+    first, second = (Campaign.load(toml(tmp_path / "c.toml", f"{offered[0]}\n")).hash for _ in range(2))
+    assert first == second
+
+
+def test_toml_where_canonical_json_is_wanted_is_refused_with_the_command(tmp_path: Path) -> None:
+    path = toml(tmp_path / "c.toml")
+    with pytest.raises(CampaignError, match=f"`quorate campaign create {path} --out FILE` makes that file"):
+        Campaign.from_file(path)
+    with pytest.raises(CampaignError, match="`quorate campaign create"):
+        client(path, key=tmp_path / "none.key")
+    with pytest.raises(CampaignError, match="cannot be read"):
+        Campaign.from_file(tmp_path / "none.json")
 
 
 def test_the_hash_is_of_one_text_alone() -> None:
@@ -129,7 +142,8 @@ OFF_CURVE = to_text(b"\x04" + bytes(64))
         ({"options": {"Forms": "auto"}}, "options: write a table"),
         ({"name": "Salaries"}, "name: a name has"),
         ({"name": ""}, "name: a name has"),
-        ({"name": "x" * 65}, "name: a name has"),
+        ({"name": "x" * 64}, "name: a name has 1 to 63 small letters"),
+        ({"name": "ab" * 32}, "name: a name has 1 to 63 small letters"),
         ({"id": to_text(bytes(15))}, "id: write 16 bytes"),
         ({"id": to_text(bytes(16))[:-1] + "B"}, "id: the last character"),
         ({"id": to_text(bytes(16)) + "=="}, "id: the text is not base64url"),
@@ -282,14 +296,14 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 def test_keys_are_files_that_their_owner_alone_reads(tmp_path: Path) -> None:
     key = new_key(tmp_path / "my.key")
     assert (tmp_path / "my.key").stat().st_mode & 0o777 == 0o600
-    assert load_key(tmp_path / "my.key").id == key.id
+    assert ClientKey.load(tmp_path / "my.key").id == key.id
     with pytest.raises(KeyFileError, match="exists"):
         new_key(tmp_path / "my.key")
     (tmp_path / "my.key").chmod(0o640)
     with pytest.raises(KeyFileError, match="chmod 600"):
-        load_key(tmp_path / "my.key")
+        ClientKey.load(tmp_path / "my.key")
     with pytest.raises(KeyFileError, match="cannot be read"):
-        load_key(tmp_path / "none.key")
+        ClientKey.load(tmp_path / "none.key")
     with pytest.raises(KeyFileError, match="cannot be written"):
         new_key(tmp_path / "none" / "my.key")
 
@@ -300,7 +314,7 @@ def test_a_service_key_is_two_keys(tmp_path: Path) -> None:
     read = ServiceKey.load(tmp_path / "service.key")
     assert (read.seal, read.sign) == (key.seal, key.sign)
     with pytest.raises(KeyFileError, match="one private key"):
-        load_key(tmp_path / "service.key")
+        ClientKey.load(tmp_path / "service.key")
     new_key(tmp_path / "my.key")
     with pytest.raises(KeyFileError, match="2 private keys"):
         ServiceKey.load(tmp_path / "my.key")
@@ -312,7 +326,7 @@ def test_a_service_key_is_two_keys(tmp_path: Path) -> None:
         tmp_path / "junk.key", "-----BEGIN {0}-----\nAAAA\n-----END {0}-----\n".format("PRIVATE KEY").encode()
     )
     with pytest.raises(KeyFileError, match="on P-256") as error:
-        load_key(tmp_path / "junk.key")
+        ClientKey.load(tmp_path / "junk.key")
     assert "AAAA" not in str(error.value)
 
 
@@ -320,6 +334,11 @@ def test_representations_have_no_secret() -> None:
     key, service = ClientKey.generate(), ServiceKey.generate()
     assert repr(key) == f"ClientKey({to_text(key.id)})"
     assert repr(service) == f"ServiceKey(seal={to_text(service.seal)}, sign={to_text(service.sign)})"
+
+
+def test_a_receipt_is_short_to_print() -> None:
+    receipt = Receipt(bytes(32), bytes(65), 1, 2, 3, bytes(32), bytes(32), 0, 1_800_000_000, bytes(64))
+    assert repr(receipt) == "Receipt(server=0, slot=1, item=2, number=3, time=1800000000)"
 
 
 def test_points_are_on_the_curve() -> None:

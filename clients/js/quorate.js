@@ -340,7 +340,7 @@ async function limited(response, most) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Returns the servers that a value is shared between; of `rss` at random, so that their work is alike. */
+/** Returns the servers that a value is shared between; of `rss` at random, so that each has as many parts. */
 function chosen(campaign) {
   const count = campaign.servers.length, servers = [...Array(count).keys()];
   if (campaign.protocol !== "rss") return [0, 1];

@@ -5,10 +5,28 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from quorate.errors import ConfigError
+
 if TYPE_CHECKING:
     from quorate_client import Campaign, Client, ClientKey, Invitation
 
-__all__ = ["client"]
+__all__ = ["client", "require_cryptography"]
+
+
+def require_cryptography() -> None:
+    """Checks that the package `cryptography` is there, and new enough for the sealed packets of clients.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    try:
+        from cryptography.hazmat.primitives.hpke import KEM
+
+        KEM.P256  # noqa: B018 - earlier releases have another module of this name, or other curves
+    except (ImportError, AttributeError):
+        raise ConfigError(
+            "clients of campaigns need the package cryptography, 47 or later: pip install 'cryptography>=47'"
+        ) from None
 
 
 def client(
@@ -29,6 +47,7 @@ def client(
         store: a folder for packets that not all servers have stored; by default beside the key's file.
 
     Raises:
+        ConfigError: `cryptography` is missing or too old.
         CampaignError: the campaign cannot be read, or the key or invitation is not for it.
         KeyFileError: the key or invitation cannot be read.
 
@@ -38,6 +57,7 @@ def client(
         ...     client = qr.client("wages.json", key="me.key")
         ...     client.submit({"salary": 52_000, "ages": [31, 44]})
     """
-    import quorate_client  # needs a package of the extra `serve`
+    require_cryptography()
+    import quorate_client
 
     return quorate_client.client(campaign, key=key, invitation=invitation, store=store)

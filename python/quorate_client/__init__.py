@@ -21,7 +21,7 @@ from quorate_client.errors import (
     WireError,
 )
 from quorate_client.invitation import Invitation
-from quorate_client.keys import ClientKey, ServiceKey, load_key, new_key
+from quorate_client.keys import ClientKey, ServiceKey, new_key
 from quorate_client.statements import ItemStatus, Receipt, Status
 
 __all__ = [
@@ -45,6 +45,5 @@ __all__ = [
     "ValuesError",
     "WireError",
     "client",
-    "load_key",
     "new_key",
 ]

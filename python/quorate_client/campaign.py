@@ -43,6 +43,9 @@ _MOST_CLIENTS = 1 << 24
 _MOST_SLOTS = 1 << 16
 _ID_BYTES = 16
 
+#: Characters of a name: fewer than digits of a hash, so that commands tell one from the other.
+_MOST_NAME = 63
+
 _URL = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?(?:/[A-Za-z0-9._~-]+)*")
 _U32 = (1 << 32) - 1
 
@@ -103,7 +106,7 @@ class Campaign:
 
     @staticmethod
     def from_toml(path: str | os.PathLike[str]) -> Campaign:
-        """Reads a campaign that a person wrote. Clients may be in any order; without `id`, a fresh one is drawn.
+        """Reads a campaign that a person wrote. Clients may be in any order.
 
         Raises:
             CampaignError: the file cannot be read, or a field is missing, unknown or wrong.
@@ -114,7 +117,9 @@ class Campaign:
             raise CampaignError(f"The campaign {path} cannot be read: {error.strerror}.") from None
         except ValueError as error:
             raise CampaignError(f"{path} is not TOML: {error}.") from None
-        table.setdefault("id", to_text(secrets.token_bytes(_ID_BYTES)))
+        if "id" not in table:  # drawn once, by a person: a file must have one hash
+            fresh = to_text(secrets.token_bytes(_ID_BYTES))
+            raise CampaignError(f'{path}: this field is missing: id. Add a fresh one: id = "{fresh}"')
         clients = table.get("clients")
         if isinstance(clients, list) and all(isinstance(client, str) for client in clients):
             table["clients"] = sorted(clients)
@@ -127,11 +132,23 @@ class Campaign:
         Raises:
             CampaignError: the file cannot be read, or is no campaign.
         """
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise CampaignError(f"The campaign {path} cannot be read: {error.strerror}.") from None
+        data = _bytes(path)
         return Campaign.from_json(data) if data.startswith(b"{") else Campaign.from_toml(path)
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Campaign:
+        """Reads the file that servers and clients get: canonical JSON.
+
+        Raises:
+            CampaignError: the file cannot be read, or is no such file.
+        """
+        data = _bytes(path)
+        if not data.startswith(b"{"):
+            raise CampaignError(
+                f"{path} is not the file of a campaign that servers and clients get. If it is the TOML that a person "
+                f"wrote, `quorate campaign create {path} --out FILE` makes that file."
+            )
+        return Campaign.from_json(data)
 
     @staticmethod
     def from_json(data: bytes) -> Campaign:
@@ -234,6 +251,13 @@ class Campaign:
         return within and len(receivers) == self.receivers and list(receivers) == sorted(set(receivers))
 
 
+def _bytes(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise CampaignError(f"The campaign {path} cannot be read: {error.strerror}.") from None
+
+
 def _time(text: str) -> datetime.datetime:
     return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.timezone.utc)
 
@@ -254,7 +278,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
     again = table.integer("again", 0, _U32, 0)
     slots = tuple(read_slot(one, check == "bound", again + 1) for one in table.tables("slots"))
     campaign = Campaign(
-        name=table.name("name"),
+        name=table.name("name", _MOST_NAME),
         id=to_text(table.data("id", _ID_BYTES)),
         protocol=protocol,
         options=options,

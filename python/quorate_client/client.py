@@ -56,7 +56,7 @@ def client(
     """Returns a client of a campaign. Nothing is sent.
 
     Arguments:
-        campaign: the campaign, or the file of its canonical JSON, as the operators hand it out.
+        campaign: the campaign, or the file that `quorate campaign create` wrote, as the operators hand it out.
         key: the client's key, or the file that `new_key` wrote.
         invitation: the invitation or its text, if the campaign has invitations.
         store: a folder for packets that are not yet stored by all servers; by default, beside the key's file. Keep it:
@@ -67,10 +67,7 @@ def client(
         KeyFileError: the key or invitation cannot be read.
     """
     if not isinstance(campaign, Campaign):
-        try:
-            campaign = Campaign.from_json(Path(campaign).read_bytes())
-        except OSError as error:
-            raise CampaignError(f"The campaign {campaign} cannot be read: {error.strerror}.") from None
+        campaign = Campaign.from_file(campaign)
     if not isinstance(key, ClientKey):
         store = f"{os.fspath(key)}.outbox" if store is None else store
         key = ClientKey.load(key)
@@ -392,7 +389,10 @@ class Client:
 
 
 def _receivers(campaign: Campaign) -> tuple[int, ...]:
-    """Returns the servers that a value is shared between; of `rss` at random, so that their work is alike."""
+    """Returns the servers that a value is shared between; of `rss` at random, so that each has parts of as many values.
+
+    Their loads differ: the last of them gets words, and the others get seeds.
+    """
     if campaign.protocol != "rss":
         return (0, 1)
     chosen = secrets.SystemRandom().sample(range(len(campaign.servers)), campaign.receivers)

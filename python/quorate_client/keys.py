@@ -39,7 +39,6 @@ __all__ = [
     "ServiceKey",
     "from_text",
     "is_point",
-    "load_key",
     "new_key",
     "seal",
     "to_text",
@@ -245,15 +244,6 @@ def new_key(path: str | os.PathLike[str]) -> ClientKey:
     key = ClientKey.generate()
     key.save(path)
     return key
-
-
-def load_key(path: str | os.PathLike[str]) -> ClientKey:
-    """Reads a client's key.
-
-    Raises:
-        KeyFileError: the file cannot be read, others may read it, or it holds no key on P-256.
-    """
-    return ClientKey.load(path)
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:

@@ -80,6 +80,10 @@ class Receipt:
     time: int
     signature: bytes = b""
 
+    def __repr__(self) -> str:
+        item = f"slot={self.slot}, item={self.item}, number={self.number}"
+        return f"Receipt(server={self.server}, {item}, time={self.time})"
+
     @staticmethod
     def of(packet: Packet, time: int, key: ServiceKey) -> Receipt:
         """Returns the signed receipt of the packet's server."""
@@ -181,8 +185,8 @@ class ItemStatus:
     Attributes:
         slot: the index of the slot.
         item: the item.
-        number: the number of the newest packet that the server has.
-        outcome: "stored" before the closing; afterwards "in", "withdrawn", "refused", "absent" or "spent".
+        number: the number of the newest packet that the server has; after a run, of the packet that all servers have.
+        outcome: "stored" before a run; afterwards "in", "withdrawn", "refused" or "absent".
         why: the reason, as text; empty if there is none to give.
     """
 

@@ -40,7 +40,6 @@ __all__ = [
     "check_header",
     "fresh_seeds",
     "make_packets",
-    "most_bytes",
     "open_part",
     "packet_bytes",
     "unpack",
@@ -256,11 +255,6 @@ def _tag(secret: bytes, header: Header) -> bytes:
 def packet_bytes(slot: Slot, header: Header, server: int) -> int:
     """Returns the bytes of a server's packet, which follow from its header."""
     return _around(words.content_bytes(slot, header.receivers, server))
-
-
-def most_bytes(campaign: Campaign) -> int:
-    """Returns the bytes of the largest packet that a server of the campaign gets."""
-    return _around(max(max(slot.bytes, words.SEED_BYTES) for slot in campaign.slots))
 
 
 def _around(content: int) -> int:

@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quorate._command._campaign_summary import summary
 from quorate._command._exit_status import OK
+from quorate.clients import require_cryptography
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,7 +61,13 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
     approve.add_argument("file", type=Path, help="the campaign that `create` wrote")
     _add_config(approve)
     approve.add_argument(
-        "--invitations", type=Path, default=None, help="file for this server's part of each invitation: place,secret"
+        "--invitations", type=Path, default=None, help="file for this server's part of each invitation"
+    )
+
+    joined = commands.add_parser("invitations", help="joins the servers' parts of invitations into one text for each")
+    joined.add_argument("files", type=Path, nargs="+", metavar="FILE", help="what each server's `approve` wrote")
+    joined.add_argument(
+        "--out", type=Path, required=True, help="a file for all texts, or a folder for one file an invitation"
     )
 
     _add_config(commands.add_parser("list", help="lists the campaigns that are approved at this party"))
@@ -82,6 +90,7 @@ def _add_config(command: argparse.ArgumentParser) -> None:
 
 
 def _require(*modules: str) -> None:
+    require_cryptography()
     lacking = [name for name in modules if importlib.util.find_spec(name) is None]
     if lacking:
         raise ConfigError(
@@ -103,7 +112,7 @@ def _client_errors() -> Iterator[None]:
 
 def run_serve(options: argparse.Namespace) -> int:
     """Runs `quorate serve` until it is told to end."""
-    _require("cryptography", "fastapi", "uvicorn")
+    _require("fastapi", "uvicorn")
     from quorate.serve._run import serve
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -115,7 +124,7 @@ def run_serve(options: argparse.Namespace) -> int:
 
 def run_campaign(options: argparse.Namespace) -> int:
     """Runs a command of `quorate campaign`."""
-    _require("cryptography", *(["tomli"] if sys.version_info < (3, 11) else []))
+    _require(*(["tomli"] if sys.version_info < (3, 11) else []))
     with _client_errors():
         _COMMANDS[options.campaign_command](options)
     return OK
@@ -159,31 +168,46 @@ def _create(options: argparse.Namespace) -> None:
             f"{options.file}: the campaign does not name a program, so servers may run any on its packets: set "
             "`program` to the hash that `quorate explain` prints, or give --any-program"
         )
-    if options.out.exists():
-        raise ConfigError(f"{options.out} exists; a campaign is not changed once it was handed out: name another file")
-    options.out.write_bytes(campaign.json)
+    _check_new(options.out, "a campaign is not changed once it was handed out")
+    _write(options.out, campaign.json.decode("ascii"))
     print(campaign.hash.hex())
 
 
 def _approve(options: argparse.Namespace) -> None:
+    from quorate._command._invitations import of_server
     from quorate.campaigns import approve, invitations
     from quorate_client import Campaign, ServiceKey
-    from quorate_client.keys import to_text, write_private
+    from quorate_client.keys import write_private
 
-    try:
-        campaign = Campaign.from_json(options.file.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"the campaign {options.file} cannot be read: {error.strerror}") from None
+    campaign = Campaign.from_file(options.file)
+    if options.invitations is not None:
+        if not campaign.invitations:
+            raise ConfigError(f"the campaign {campaign.name} lists its clients: leave --invitations out")
+        _check_new(options.invitations, "files of secrets are not overwritten")
     with _opened(options) as (settings, store):
         _compare(campaign, settings)
+        print(summary(campaign), flush=True)
         approve(store, campaign, settings.me, ServiceKey.load(settings.service_key))
-        print(_summary(campaign))
         if options.invitations is not None:
-            secrets = invitations(store, campaign)
-            if not secrets:
-                raise ConfigError(f"the campaign {campaign.name} lists its clients: leave --invitations out")
-            lines = [f"{place},{to_text(secret)}\n" for place, secret in enumerate(secrets)]
-            write_private(options.invitations, "".join(["place,secret\n", *lines]).encode())
+            text = of_server(campaign, settings.me, invitations(store, campaign))
+            write_private(options.invitations, text.encode())
+
+
+def _invitations(options: argparse.Namespace) -> None:
+    from quorate._command._invitations import joined
+    from quorate_client.keys import write_private
+
+    texts = joined(options.files)
+    if not options.out.is_dir():
+        _check_new(options.out, "files of secrets are not overwritten")
+        write_private(options.out, "".join(f"{text}\n" for text in texts).encode())
+        return
+    digits = len(str(len(texts) - 1))
+    files = [options.out / f"invitation-{place:0{digits}}.txt" for place in range(len(texts))]
+    for file in files:
+        _check_new(file, "files of secrets are not overwritten")
+    for file, text in zip(files, texts, strict=True):
+        write_private(file, f"{text}\n".encode())
 
 
 def _compare(campaign: Campaign, settings: Settings) -> None:
@@ -204,23 +228,6 @@ def _compare(campaign: Campaign, settings: Settings) -> None:
             f"the campaign does not have this server's certificate at place {settings.me}: its `certificate` must be "
             f"{to_text(certificate)}"
         )
-
-
-def _summary(campaign: Campaign) -> str:
-    """Returns what an operator agrees to."""
-    who = f"{campaign.invitations} invitations" if campaign.invitations else f"{len(campaign.clients)} listed clients"
-    lines = [
-        f"campaign {campaign.name}",
-        f"  hash: {campaign.hash.hex()}",
-        f"  program: {campaign.program or 'ANY: each program that the operators start may read the values'}",
-        f"  protocol: {campaign.protocol}, {len(campaign.servers)} servers",
-        f"  clients: {who}, at least {campaign.at_least}",
-        f"  closes: {campaign.closes}; looks at results: {campaign.again + 1}; check: {campaign.check}",
-    ]
-    for slot in campaign.slots:
-        columns = ", ".join(f"{c.name} {c.dtype}{list(c.shape) if c.shape else ''}" for c in slot.columns)
-        lines.append(f"  slot {slot.name}, {slot.per_client} a client: {columns}")
-    return "\n".join(lines)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -248,12 +255,12 @@ def _close(options: argparse.Namespace) -> None:
 
 
 def _end(options: argparse.Namespace) -> None:
-    from quorate.campaigns import end, find
+    from quorate.campaigns import end, find, find_hash
 
     with _opened(options) as (_, store):
         found = find(store, options.name).campaign
         end(store, found.hash)
-        print(_line(find(store, found.hash.hex())))
+        print(_line(find_hash(store, found.hash)))
 
 
 def _export(options: argparse.Namespace) -> None:
@@ -287,6 +294,18 @@ def _make_folder(folder: Path) -> None:
         raise ConfigError(f"the folder {folder} cannot be made: {error.strerror}") from None
 
 
+def _check_new(file: Path, why: str) -> None:
+    """Checks that a file can be written, before anything is changed.
+
+    Raises:
+        ConfigError: it exists, or its folder does not.
+    """
+    if file.exists():
+        raise ConfigError(f"{file} exists; {why}: name another file")
+    if not file.parent.is_dir():
+        raise ConfigError(f"{file} cannot be written: there is no folder {file.parent}")
+
+
 def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
@@ -299,6 +318,7 @@ _COMMANDS: dict[str, Any] = {
     "client-key": _client_key,
     "create": _create,
     "approve": _approve,
+    "invitations": _invitations,
     "list": _list,
     "close": _close,
     "end": _end,
