@@ -505,4 +505,3 @@ def test_a_submission_takes_one_connection_to_each_server(
         links._kept[0].sock.shutdown(socket.SHUT_RDWR)  # as if the server had hung up meanwhile
         assert links.ask(0, server, "GET", "/healthz", {}).status == 200
         assert len(made) == len(net.servers) + 2
-=======
