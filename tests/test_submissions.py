@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -459,6 +460,20 @@ def test_results_that_were_not_opened_are_opened_again(tmp_path: Path) -> None:
         with among(Place("rss", 3)) as mpc:
             given = mpc.campaign(file, config=settings)
             results = results_of(mpc, given)
+            reveal_all, calls = mpc.reveal_all, iter([True, False])
+
+            def interrupted(*arrays: qr.SecretArray) -> list[Any]:
+                if next(calls):
+                    return reveal_all(*arrays)
+                raise KeyboardInterrupt
+
+            mpc.reveal_all = interrupted  # type: ignore[assignment, method-assign]
+            with pytest.raises(KeyboardInterrupt):
+                given.answer(results)
+            mpc.reveal_all = reveal_all  # type: ignore[method-assign]
+            gc.collect()
+            mpc.input([1], owner=0).reveal()  # a run forgets the values of arrays that are gone
+            assert mpc.explain(*given._entry.shown).online.rounds == 2  # masks come in, and sums are opened
             kept, broken = states(mpc)[1].results, [True]
 
             def failing(*arguments: Any) -> None:

@@ -26,7 +26,8 @@ impl Seen for Marking {
 #[pymethods]
 impl Session {
     /// Adds a campaign whose submissions the program reads. Only runs of these hashes (none: any run) may then reveal
-    /// what depends on submissions; the function is called with a party's number, and whether this is another look, before that party sends its share.
+    /// what depends on submissions. The function is called with a party's number, and whether this is another look,
+    /// before that party sends its share.
     fn read_campaign(&self, py: Python<'_>, mark: Py<PyAny>, programs: Vec<String>) -> PyResult<()> {
         let parsed = programs.iter().map(|text| text.parse()).collect::<Result<BTreeSet<Hash>, HashError>>();
         let programs = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;

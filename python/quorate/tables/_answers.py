@@ -37,7 +37,6 @@ def answer(entry: Entry, present: SecretArray, results: Mapping[str, SecretArray
         # Values that were drawn at random must not be drawn again under the same masks, so a run of its own computes
         # them. It shows nothing, and the next one, which may be repeated, opens what this one has left.
         session.reveal_all(*(value.reshape(-1)[:0] for value in counted))
-        entry.computed = counted  # values of arrays that nobody holds would be computed anew
         entry.shown = [_masked(value, mask) for value, mask in zip(counted, entry.masks(), strict=True)]
     entry.keep(dict(zip(names, session.reveal_all(*entry.shown), strict=True)))
     entry.has_answered = True

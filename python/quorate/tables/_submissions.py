@@ -280,8 +280,7 @@ class Entry:
         self.slot: Slot = bound.campaign.slots[slot]
         self.places = self.slot.per_client * self._campaign.most_clients
         self.words: np.ndarray | None = None  # of the packets that count
-        self.computed: list[SecretArray] = []  # results for clients, in the session alone
-        self.shown: list[SecretArray] | None = None  # they, under their masks, once they are computed
+        self.shown: list[SecretArray] | None = None  # results under their masks, once they are computed
         self.has_answered = False
         self._read: tuple[np.ndarray, dict[int, dict[Any, np.ndarray]]] | None = None
 
