@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import json
 import logging
+import select
 import socket
 import ssl
 import time
@@ -27,7 +28,7 @@ from quorate_client import NotStored, Receipt, Refused, _https, wire, words
 from quorate_client._https import Links
 from quorate_client.keys import to_text
 from quorate_client.statements import Hello, sign_request
-from serving import Network, answer_of, network
+from serving import SOON, Network, answer_of, network
 
 
 @pytest.fixture
@@ -381,10 +382,12 @@ def test_slow_large_bodies_leave_room_for_an_honest_one(tmp_path: Path) -> None:
         body = packet(net, 1, values={"age": [1] * 20_000})
         head = f"POST {net.path}/packets HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         slow = [stack.enter_context(net.servers[1].connected()) for _ in range(8)]
-        for number, one in enumerate(slow):
-            one.sendall(head + body[: 90_000 if number < 2 else 100])
-        time.sleep(0.3)
-        assert answer_of(slow[1]).status == 503
+        for one in slow[2:]:
+            one.sendall(head + body[:100])
+        slow[0].sendall(head + body[:90_000])
+        slow[1].sendall(head + body[:90_000])
+        refused = select.select(slow, [], [], SOON)[0]
+        assert [answer_of(one).status for one in refused] == [503]  # the others wait for the rest of their bodies
         with net.servers[1].connected("127.0.0.2") as honest:
             honest.sendall(head.replace(b"Host", b"Connection: close\r\nHost") + body)
             assert answer_of(honest).status == 201
