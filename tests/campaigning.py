@@ -131,6 +131,17 @@ class Servers:
         )
         return file
 
+    def anew(self, **changed: Any) -> Servers:
+        """Returns these servers with a campaign of another `id`, which they approve in the same stores."""
+        listed = 0 if self.campaign.invitations else self.clients
+        fields = {"protocol": self.campaign.protocol, "id": to_text(os.urandom(16)), **changed}
+        campaign = campaign_of(self.services, listed or self.campaign.invitations, **fields)
+        made = dataclasses.replace(self, campaign=campaign, stores=list(self.stores), intakes=[], masks={})
+        for i, store in enumerate(made.stores):
+            approve(store, campaign, i, self.services[i], self.clock.now)
+            made.intakes.append(Intake(store, campaign, i, self.services[i], self.clock))
+        return made
+
     @property
     def n(self) -> int:
         return len(self.services)

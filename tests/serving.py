@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import clients
 from campaigning import STORE_KEY, campaign_of
@@ -22,8 +22,7 @@ from quorate_client.keys import to_text, write_private
 SOON = 20.0  # beyond this a server counts as hung
 
 
-@dataclasses.dataclass
-class Answer:
+class Answer(NamedTuple):
     """An answer of a server."""
 
     status: int

@@ -7,6 +7,7 @@ followed by a test of its own (`follows`), or is named below with the test that 
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
 import warnings
@@ -20,7 +21,7 @@ from advice import arrays, functions, importers, ranges, tables
 from advice.case import FOLLOWED, Case, check, followed, parts
 from advice.elsewhere import ELSEWHERE, IN_CRATES, NO_ADVICE, listed
 from advice.heard import heard, unheard
-from advice.messages import HOLE, messages
+from advice.messages import HOLE, is_statement, messages, statements
 
 CASES: list[Case] = [*ranges.RANGES, *arrays.CASES, *functions.CASES, *importers.CASES, *tables.CASES]
 TESTS = Path(__file__).resolve().parent
@@ -44,6 +45,24 @@ def test_every_message_that_advises_is_followed() -> None:
     print(
         f"{len(advice)} messages with an imperative, {len(CASES)} programs and {len(FOLLOWED)} tests that follow them"
     )
+
+
+def test_statements_of_sql_are_no_messages() -> None:
+    """SQLite itself reads each string that is left out, so none is prose."""
+    assert len(statements()) >= 40
+    connection = sqlite3.connect(":memory:")
+    for string in statements():
+        text = string.text.strip().replace(HOLE, "x")
+        whole = re.sub(r"^(?:x )?WHERE", "SELECT 1 FROM x WHERE", text)
+        try:
+            connection.execute(f"EXPLAIN {whole}")
+        except sqlite3.Error as error:  # no such table, or no value for a parameter
+            assert re.search("no such table|number of bindings", str(error)), (string, error)
+    for prose in ("SELECT a row of the table: it has one", "DELETE it, and send the packet again"):
+        with pytest.raises(sqlite3.Error, match=r"syntax error|unrecognized token"):
+            connection.execute(f"EXPLAIN {prose}")
+    for prose in ("Select a row", "select a row", "insert it first", "\0 where it is open", "SELECTED twice", "UPDATE"):
+        assert not is_statement(prose), prose
 
 
 @pytest.mark.parametrize("test", sorted(set(ELSEWHERE.values())))

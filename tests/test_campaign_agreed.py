@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from campaigning import campaign_of
 from quorate.campaigns import (
     History,
     Refused,
@@ -21,6 +22,7 @@ from quorate.campaigns import (
     present,
     settled,
 )
+from quorate_client import ServiceKey
 
 Packet = tuple[int, int, int, int]  # number, digest, kind, at_least
 
@@ -86,8 +88,12 @@ def test_no_rows() -> None:
 
 
 def test_records_of_unlike_shapes_are_refused() -> None:
+    few, more = (campaign_of([ServiceKey.generate() for _ in range(3)], places) for places in (1, 2))
+    records = [record([()] * campaign.most_clients) for campaign in (few, more)]
     with pytest.raises(Refused, match="unlike shapes: compare the hashes of their campaigns"):
-        agreed([record([()]), record([(), ()])])
+        agreed(records)
+    assert few.hash != more.hash
+    assert agreed([records[1], records[1]]).shape == (2, 12)  # servers with one campaign
     with pytest.raises(Refused, match="unlike shapes"):
         agreed([np.zeros((3, 1, 12), np.int32)] * 2)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from campaigning import AGES, CLOSES, FLAGS, NOW, SALARY, STORE_KEY, VALUES, Servers, campaign_of, combined
+from campaigning import (
+    AGES,
+    CLOSES,
+    FLAGS,
+    NOW,
+    SALARY,
+    STORE_KEY,
+    VALUES,
+    Servers,
+    campaign_of,
+    combined,
+    text_of_time,
+)
 from quorate.campaigns import (
     SERVE,
     Frozen,
@@ -228,7 +243,7 @@ def test_clients_hear_what_became_of_their_packets(tmp_path: Path) -> None:
     with frozen(servers) as opened:
         chosen, _ = run(opened)
         for one in opened:
-            one.outcomes(0, chosen, np.array([False, True, False, False, False]))
+            one.outcomes(0, chosen, bad := np.array([False, True, False, False, False]), present(chosen) & ~bad)
         assert outcome(servers, 0) == [("in", "")]
         for one in opened:
             one.end()
@@ -329,8 +344,9 @@ def test_lists_that_are_not_of_this_server_are_refused(servers: Servers) -> None
         with pytest.raises(Refused, match="names 1 packets that are not here"):
             opened[0].parts(0, other)
         for wrong in (chosen[:2], chosen.astype(np.int64), chosen[:, :11]):
-            with pytest.raises(Refused, match=r"is not np.int32 of shape \(3, 12\)"):
+            with pytest.raises(Refused, match=r"is not np.int32 of shape \(3, 12\): give the list that `agreed`"):
                 opened[0].parts(0, wrong)
+        assert opened[0].parts(0, chosen)["age"].shape == (3,)
 
 
 def test_keys_that_are_lost_or_moved_are_named(servers: Servers, tmp_path: Path) -> None:
@@ -347,6 +363,26 @@ def test_keys_that_are_lost_or_moved_are_named(servers: Servers, tmp_path: Path)
             opened[0].parts(0, chosen)
         key.write_bytes(copy)
         opened[0].parts(0, chosen)
+        key.unlink()
+        for one in opened:
+            one.end()
+    new = servers.anew(closes=text_of_time(CLOSES + 60))
+    new.give(0)
+    close(new.stores[0], new.campaign.hash)
+    with contextlib.closing(freeze(new.campaign, new.settings(0), new.clock)) as again:
+        assert again.parts(0, again.record(0)[:, 0])["age"].any()
+
+
+def test_a_key_that_cannot_be_erased_is_removed_by_hand(servers: Servers) -> None:
+    key = servers.stores[0].path.with_name("store.db.keys") / f"{servers.campaign.hash.hex()}.key"
+    key.unlink()
+    key.mkdir()
+    with frozen(servers) as opened:
+        with pytest.raises(StoreError, match=r"cannot be erased \(Is a directory\): remove it by hand"):
+            opened[0].end()
+        key.rmdir()
+        opened[0].end()
+    Store(servers.stores[0].path, STORE_KEY, None).close()
 
 
 # ---- settings ------------------------------------------------------------------------------------------------------
@@ -394,7 +430,12 @@ def test_settings_that_are_wrong_are_named(servers: Servers, text: str, match: s
 def test_keys_that_others_may_read_are_refused(servers: Servers) -> None:
     serve = servers.settings(0)
     serve.with_name("store.key").chmod(0o640)
-    with pytest.raises(ConfigError, match="others may read the key"):
+    with pytest.raises(ConfigError, match="others may read the key") as error:
+        freeze(servers.campaign, serve, servers.clock)
+    advised = re.search("`(chmod 600 .*)`", str(error.value))
+    assert advised is not None
+    subprocess.run(shlex.split(advised[1]), check=True)
+    with pytest.raises(Refused, match="takes packets until"):
         freeze(servers.campaign, serve, servers.clock)
     serve.with_name("store.key").unlink()
     with pytest.raises(ConfigError, match="cannot be read"):

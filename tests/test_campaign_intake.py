@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from campaigning import CLOSES, NOW, VALUES, Servers
-from quorate.campaigns import Refused, approve, close, end
+from campaigning import CLOSES, NOW, VALUES, Servers, campaign_of, text_of_time
+from quorate.campaigns import Intake, Refused, approve, close, end
 from quorate_client import ClientKey, ServiceKey, wire, words
 from quorate_client.campaign import FAMILIES
 from quorate_client.invitation import Invitation
@@ -150,9 +150,11 @@ def test_a_packet_may_be_withdrawn_and_given_again(servers: Servers) -> None:
 
 
 def test_other_bytes_under_one_number_are_refused_by_name(servers: Servers) -> None:
-    servers.give(0)
+    first = servers.give(0)
     error = refused(servers, servers.packets(0)[0], 409, "another packet with number 1 is stored")
     assert error.do == "send the bytes that were sent first, or values under a higher number"
+    servers.intakes[0].packet(first[0])
+    servers.give(0, 2)
 
 
 def test_one_header_with_another_part_is_refused(servers: Servers) -> None:
@@ -174,12 +176,14 @@ def test_older_numbers_are_refused(servers: Servers) -> None:
     servers.intakes[0].packet(servers.packets(0, 3, base=1)[0])
     assert servers.intakes[0].packet(old[0]).number == 1  # it is kept, as the base of number 3
     refused(servers, old[1], 409, "older than number 3")
+    servers.intakes[0].packet(servers.packets(0, 4, base=3)[0])
 
 
 def test_packets_after_the_closing_time_are_refused(servers: Servers) -> None:
     body = servers.packets(0)[0]
     servers.clock.now = CLOSES
     refused(servers, body, 410, "closed and takes no packets any more: ask its operators")
+    servers.anew(name="later", closes=text_of_time(CLOSES + 60)).give(0)
     servers.clock.now = CLOSES - 1
     servers.intakes[0].packet(body)
 
@@ -203,6 +207,16 @@ def test_packets_of_an_ended_campaign_are_refused(servers: Servers) -> None:
     end(servers.stores[0], servers.campaign.hash, NOW)
     with pytest.raises(Refused, match="closed"):
         servers.intakes[0].packet(body)
+
+
+def test_a_campaign_that_is_not_approved_takes_no_packets(servers: Servers) -> None:
+    other = campaign_of(servers.services, servers.clients, name="other", id=to_text(b"\1" * 16))
+    asked = dataclasses.replace(servers, campaign=other, intakes=[])
+    asked.intakes.append(Intake(servers.stores[0], other, 0, servers.services[0], servers.clock))
+    body = asked.packets(0)[0]
+    refused(asked, body, 404, "is not approved here: ask its operators to approve it")
+    approve(servers.stores[0], other, 0, servers.services[0])
+    asked.intakes[0].packet(body)
 
 
 def test_strangers_are_refused(servers: Servers) -> None:
@@ -326,6 +340,7 @@ def test_packets_of_a_campaign_do_not_fit_another(tmp_path: Path) -> None:
     moved = bytearray(body)
     moved[4:36] = other.campaign.hash
     refused(other, bytes(moved), 403, "not listed")
+    one.intakes[0].packet(body)
     one.close()
     other.close()
 
@@ -404,6 +419,8 @@ def test_wrong_invitations_are_refused(invited: Servers, changed: str) -> None:
 def test_an_invitation_that_was_not_used_has_nothing_to_withdraw(invited: Servers) -> None:
     body = invited.packets(1, kind=wire.WITHDRAWN)[0]
     refused(invited, body, 403, "nothing to withdraw")
+    invited.give(1)
+    invited.give(1, 2, kind=wire.WITHDRAWN)
 
 
 def test_invitations_differ_by_server_place_and_campaign(invited: Servers, tmp_path: Path) -> None:
@@ -497,20 +514,27 @@ def test_campaigns_for_other_servers_are_not_approved(servers: Servers) -> None:
             approve(servers.stores[0], servers.campaign, me, service)
     with pytest.raises(Refused, match="has 3 servers, and this is party 3"):
         approve(servers.stores[0], servers.campaign, 3, servers.services[0])
+    others = [ServiceKey.generate() for _ in range(4)]
+    for name, listed in (("own_keys", 0), ("five_servers", 3)):
+        keys = [*others[:listed], servers.services[0], *others[listed:]]
+        assert approve(servers.stores[0], campaign_of(keys, servers.clients, name=name), listed, servers.services[0])
 
 
 def test_two_open_campaigns_of_one_name_are_refused(servers: Servers) -> None:
     fields = {"name": servers.campaign.name, "id": to_text(b"\1" * 16), "slots": [person()]}
-    import campaigning
-
-    other = campaigning.campaign_of(servers.services, servers.clients, **fields)
+    other = campaign_of(servers.services, servers.clients, **fields)
     assert other.hash != servers.campaign.hash
     with pytest.raises(Refused, match="another campaign named 'salaries' is approved here"):
         approve(servers.stores[0], other, 0, servers.services[0])
+    renamed = campaign_of(servers.services, servers.clients, **{**fields, "name": "another_name"})
+    assert approve(servers.stores[0], renamed, 0, servers.services[0]) is True
     end(servers.stores[0], servers.campaign.hash)
     assert approve(servers.stores[0], other, 0, servers.services[0]) is True
-    with pytest.raises(Refused, match="was ended here, and a hash is approved once"):
+    with pytest.raises(Refused, match="was ended here, and a hash is approved once: make a new campaign"):
         approve(servers.stores[0], servers.campaign, 0, servers.services[0])
+    end(servers.stores[0], other.hash)
+    new = campaign_of(servers.services, servers.clients, **{**fields, "id": to_text(b"\2" * 16)})
+    assert approve(servers.stores[0], new, 0, servers.services[0]) is True
 
 
 def test_receipts_are_json_that_clients_read(servers: Servers) -> None:

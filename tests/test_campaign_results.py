@@ -120,7 +120,9 @@ def test_a_mask_hides_one_result(servers: Servers) -> None:
             opened[0].results(0, 0, less, values)
         with pytest.raises(Refused, match="no masks for look 2: it has 2 looks"):
             opened[0].results(0, 2, chosen, values)
-    assert len(asked(servers, 0)) == 2
+        assert len(asked(servers, 0)) == 2
+        opened[0].results(0, 1, *revealed(opened, 1))
+    assert [result.look for result in asked(servers, 0)] == [0, 1, 0, 1]
 
 
 def test_results_of_another_form_are_refused(servers: Servers) -> None:
@@ -140,7 +142,9 @@ def test_results_of_another_form_are_refused(servers: Servers) -> None:
         for bad, match in wrong:
             with pytest.raises(Refused, match=match):
                 opened[0].results(0, 0, chosen, bad)
-    assert asked(servers, 0) == []
+        assert asked(servers, 0) == []
+        opened[0].results(0, 0, chosen, {**values, "rank": (values["rank"] + np.uint64(32)) % np.uint64(32)})
+    assert len(asked(servers, 0)) == 2
 
 
 def test_only_the_client_gets_its_results(servers: Servers) -> None:

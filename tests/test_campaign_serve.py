@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 import quorate_client
 from campaigning import STORE_KEY, VALUES
@@ -140,9 +142,10 @@ def test_what_a_server_states(net: Network) -> None:
         ("GET", "/openapi.json", 404),
     ],
 )
-def test_paths_and_methods_that_do_not_exist(net: Network, method: str, path: str, status: int) -> None:
+def test_paths_and_methods_that_do_not_exist(net: Network, tmp_path: Path, method: str, path: str, status: int) -> None:
     answer = net.servers[0].ask(method, path.replace("HERE", net.path))
     assert problem(answer)["status"] == status
+    assert [told.items for told in client(net, tmp_path).status()] == [()] * 3
 
 
 def test_a_packet_by_hand(net: Network) -> None:
@@ -172,6 +175,9 @@ def test_lengths_are_checked_before_the_body_is_read(net: Network) -> None:
     assert problem(answer)["status"] == 411
     for text in ("-1", "1e3", "9" * 5000):
         assert net.servers[0].send(f"{head}Content-Length: {text}\r\n\r\n".encode()).status == 400
+    body = packet(net)
+    stated = f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    assert net.servers[0].send(stated + body).status == 201
 
 
 def test_a_wrong_clock_is_told(net: Network) -> None:
@@ -250,6 +256,9 @@ def test_a_broken_store_is_not_ready_and_tells_no_paths(net: Network, caplog: py
     assert problem(net.servers[0].ask("GET", "/readyz"))["status"] == 503
     assert net.servers[0].ask("GET", "/healthz").status == 200
     assert "failed" in caplog.text
+    net.servers[0].stop()
+    net.servers[0].start()
+    assert net.servers[0].ask("GET", "/readyz").status == 200
 
 
 def test_errors_of_the_program_are_told_and_logged_without_values(
@@ -262,6 +271,8 @@ def test_errors_of_the_program_are_told_and_logged_without_values(
     answer = net.servers[0].ask("POST", f"{net.path}/packets", packet(net))
     assert problem(answer)["what"] == "this server has an error"
     assert "RuntimeError" in caplog.text and "secret" not in caplog.text + answer.body.decode()
+    monkeypatch.undo()
+    assert net.servers[0].ask("POST", f"{net.path}/packets", packet(net)).status == 201
 
 
 def test_neither_clients_nor_keys_are_logged(
@@ -336,6 +347,25 @@ def test_slow_bodies_are_given_up(net: Network, monkeypatch: pytest.MonkeyPatch)
         slow.sendall(head.encode() + body[:100])
         answer = answer_of(slow)
     assert problem(answer)["status"] == 408
+    assert net.servers[0].ask("POST", f"{net.path}/packets", body).status == 201
+
+
+def test_a_body_of_another_length_than_it_states_is_refused() -> None:
+    """Servers of HTTP cut bodies where their stated length ends, so this takes a request without one."""
+
+    def read(*pieces: bytes) -> bytearray:
+        sent = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+        sent[-1]["more_body"] = False
+
+        async def receive() -> dict[str, Any]:
+            return sent.pop(0)
+
+        return asyncio.run(_bodies.read(Request({"type": "http"}, receive), 10))
+
+    for pieces in ((b"",), (b"five.",), (b"five.", b"four"), (b"five.", b"six...")):
+        with pytest.raises(ServerRefused, match="does not have the 10 bytes that it states: send the whole packet"):
+            read(*pieces)
+    assert read(b"five.", b"five.") == b"five.five."
 
 
 def test_connections_are_limited_before_tls(tmp_path: Path) -> None:

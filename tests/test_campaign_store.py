@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from quorate.campaigns import SERVE, Store, StoreError, StoreFull, _store, run_of
+from quorate.campaigns import SERVE, Store, StoreError, StoreFull, _schema, _store, run_of
 from quorate.campaigns._schema import VERSION
 
 KEY = bytes(range(32))
@@ -144,6 +144,21 @@ def test_after_a_failed_sync_the_store_takes_nothing(tmp_path: Path, monkeypatch
     again.close()
 
 
+def test_a_change_waits_for_another_process_and_says_so_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_store, "_BUSY_MS", 100)
+    store = Store(tmp_path / "store.db", KEY)
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match=r"another process writes to the store .* for long: send again later"):
+        store.write(note("one")).result()
+    other.close()
+    store.write(note("one")).result()
+    assert names(store) == {"one"}
+    store.close()
+
+
 @pytest.mark.parametrize("lock", [SERVE, run_of(b"one")])
 def test_a_second_process_with_one_lock_is_refused_by_name(tmp_path: Path, lock: str) -> None:
     program = (
@@ -202,7 +217,7 @@ def test_another_key_is_refused(tmp_path: Path) -> None:
     Store(tmp_path / "store.db", KEY).close()
 
 
-def test_files_that_are_no_stores_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_stores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text").write_text("no database, but long enough to be read as one" * 30)
     with pytest.raises(StoreError, match="file is not a database"):
         Store(tmp_path / "text", KEY)
@@ -218,6 +233,9 @@ def test_files_that_are_no_stores_are_refused(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(StoreError, match=f"has version {VERSION + 1}, and this release reads up to {VERSION}"):
         Store(tmp_path / "newer.db", KEY)
+    with monkeypatch.context() as newer_release:
+        newer_release.setattr(_schema, "VERSION", VERSION + 1)
+        Store(tmp_path / "newer.db", KEY).close()
     (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError, match="cannot be opened"):
         Store(tmp_path / "folder", KEY)
@@ -229,8 +247,10 @@ def test_too_many_changes_are_refused_and_a_closed_store_says_so(tmp_path: Path)
     store.write(lambda _: go.wait(10))
     with pytest.raises(StoreError, match="changes wait for the store"):
         for i in range(4000):
-            store.write(note(f"name {i}"))
+            last = store.write(note(f"name {i}"))
     go.set()
+    last.result()
+    store.write(note("again")).result()
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         store.write(note("late"))

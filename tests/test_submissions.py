@@ -7,6 +7,7 @@ import dataclasses
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from campaigning import CLOSES, Servers
 from protocols import FORMS, Place, among, places
 from quorate._command._explain import Book, Explaining
 from quorate.campaigns import History
+from quorate.tables import _submissions
 from quorate.tables._submissions import Submissions
 from quorate_client import wire, words
 from quorate_client.campaign import FAMILIES
@@ -233,8 +235,16 @@ def test_results_are_looked_at_as_often_as_the_campaign_allows(tmp_path: Path) -
                 given["salary"].sum().reveal(to=1)
                 given["salary"].max().reveal()  # the session looks once
                 assert {state.history.looks for state in states(mpc)} == {look}
-        with among(Place("rss", 3)) as mpc, pytest.raises(qr.SubmissionError, match="look"):
+        with among(Place("rss", 3)) as mpc, pytest.raises(qr.SubmissionError, match=r"look.*: make a new campaign"):
             mpc.campaign(file, config=settings)
+        new = dataclasses.replace(servers, stores=[], intakes=[])
+        for i in range(3):
+            new.open(i)
+        new = new.anew(name="again", slots=[{"name": "people", "per_client": 1, "columns": [dict(COLUMNS[0])]}])
+        new.give(0, values={"salary": 7})
+        file, settings = closed(new)
+        with among(Place("rss", 3)) as mpc:
+            assert mpc.campaign(file, config=settings)["salary"].sum().reveal() == 7
 
 
 def test_approvals_do_not_depend_on_who_took_part(tmp_path: Path) -> None:
@@ -268,7 +278,7 @@ def test_approvals_do_not_depend_on_who_took_part(tmp_path: Path) -> None:
     assert len(set(programs)) == 1
 
 
-def test_a_campaign_is_for_one_family_and_its_parties(tmp_path: Path) -> None:
+def test_a_campaign_is_for_one_family_its_options_and_its_parties(tmp_path: Path) -> None:
     with served(tmp_path, Place("rss", 3)) as servers:
         file, settings = closed(servers)
         for place, said in [
@@ -284,6 +294,46 @@ def test_a_campaign_is_for_one_family_and_its_parties(tmp_path: Path) -> None:
                     mpc.campaign(file, config=wrong)
             with pytest.raises(CampaignError, match="no slot 'houses'"):
                 mpc.campaign(file, slot="houses", config=settings)
+    with served(tmp_path / "options", Place("rss", 3), options={"forms": "edabits"}) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        said = r"is for sessions with \{'forms': 'edabits'\}, and this one has \{\}: open it with those options"
+        with among(Place("rss", 3)) as mpc, pytest.raises(qr.ConfigError, match=said):
+            mpc.campaign(file, config=settings)
+        with among(Place("rss", 3), forms="edabits") as mpc:
+            assert mpc.campaign(file, config=settings)["salary"].sum().reveal() == 50_000
+
+
+def test_a_party_without_a_configuration_is_asked_for_it() -> None:
+    party: Any = SimpleNamespace(is_local=False, me=1, _config=None, _nothing_is_sent=False)
+    with pytest.raises(qr.ConfigError, match=r"give config=, the `party\.toml` beside"):
+        _submissions._settings(party, None)
+    assert _submissions._settings(party, "here.toml") == {1: "here.toml"}
+    party._config = "own.toml"
+    assert _submissions._settings(party, None) == {1: "own.toml"}
+
+
+def test_parties_with_unlike_campaigns_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all parties learn has the hash of each party's file; here party 1 tells that of another one."""
+    with served(tmp_path, Place("rss", 3)) as servers:
+        servers.give(0, values=person(0))
+        file, settings = closed(servers)
+        other = dataclasses.replace(servers.campaign, program="0" * 64)
+        assert (other.hash == servers.campaign.hash, other.asked_hash) == (False, servers.campaign.asked_hash)
+        with among(Place("rss", 3)) as mpc:
+            tell = mpc._tell
+
+            def told(values: qr.SecretArray, what: str) -> np.ndarray:
+                table = np.array(tell(values, what), np.int32)
+                table[1, :8] = np.frombuffer(other.hash, "<i4")
+                return table
+
+            with monkeypatch.context() as patched:
+                patched.setattr(mpc, "_tell", told)
+                with pytest.raises(qr.SubmissionError, match=r"party 1 has another .*: compare the files' hashes"):
+                    mpc.campaign(file, config=settings)
+        with among(Place("rss", 3)) as mpc:
+            assert mpc.campaign(file, config=settings)["salary"].sum().reveal() == 50_000
 
 
 def test_an_unknown_column_is_named(tmp_path: Path) -> None:

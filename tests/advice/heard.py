@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 
 import deploying
+import serving
 import warm
 from advice.case import followed
 from advice.messages import HOLE
 from quorate import errors
 
-#: What returns what was printed.
+#: What returns what was printed, or answered by a server.
 _PRINTING = (
     (subprocess.Popen, "communicate"),
     (warm.Command, "communicate"),
     (deploying.Party, "end"),
     (pytest.CaptureFixture, "readouterr"),
+    (serving.Served, "send"),
 )
 
 

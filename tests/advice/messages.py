@@ -53,8 +53,17 @@ class Message(NamedTuple):
         return self.text.replace(HOLE, "{}")
 
 
+# A statement of SQL, or the part of one behind a part that is filled in. Its verb has upper-case letters alone.
+_STATEMENT = re.compile(r"\W*(?:CREATE|DELETE|INSERT|SELECT|UPDATE|WHERE)\s")
+
+
+def is_statement(text: str) -> bool:
+    """Returns whether a string is SQL, which no reader sees."""
+    return _STATEMENT.match(text) is not None
+
+
 def _is_advice(text: str) -> bool:
-    return len(text.split()) > 1 and IMPERATIVE.search(text) is not None
+    return len(text.split()) > 1 and IMPERATIVE.search(text) is not None and not is_statement(text)
 
 
 # ---- Python --------------------------------------------------------------------------------------------------------
@@ -90,13 +99,23 @@ def _skipped(tree: ast.AST) -> set[int]:
     return skipped
 
 
-def _of_python(path: Path) -> Iterator[Message]:
+def _strings(path: Path) -> Iterator[Message]:
+    """Yields all strings of a file that may be messages."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = _skipped(tree)
     for node in ast.walk(tree):
         text = None if id(node) in skipped else _template(node)
-        if text is not None and _is_advice(text):
+        if text is not None:
             yield Message(f"{path.relative_to(ROOT)}:{node.lineno}", text)  # type: ignore[attr-defined]
+
+
+def _of_python(path: Path) -> Iterator[Message]:
+    return (string for string in _strings(path) if _is_advice(string.text))
+
+
+def statements() -> list[Message]:
+    """Returns the strings of Python that are left out because they are SQL."""
+    return [string for path in sorted(PYTHON.rglob("*.py")) for string in _strings(path) if is_statement(string.text)]
 
 
 # ---- Rust ----------------------------------------------------------------------------------------------------------

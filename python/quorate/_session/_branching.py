@@ -95,6 +95,7 @@ class Branching:
         """Gives a branch what it has in common with this session."""
         session = cast("Session", self)
         made._trunk, made._settings, made._shadow = session, session._settings, session._shadow
+        made._config = session._config
         made._moment = session._native.moment() if session.is_local else None
         made._object_cache.follow(session._object_cache, made.adopt)
 

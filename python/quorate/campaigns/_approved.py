@@ -55,12 +55,16 @@ def approve(store: Store, campaign: Campaign, me: int, service_key: ServiceKey, 
     """
     if me >= len(campaign.servers):
         raise Refused(
-            409, f"the campaign has {len(campaign.servers)} servers, and this is party {me}", "correct its list"
+            409,
+            f"the campaign has {len(campaign.servers)} servers, and this is party {me}",
+            "list this server in the campaign, or correct `me` in party.toml",
         )
     own = campaign.servers[me]
     if (own.seal, own.sign) != (service_key.seal, service_key.sign):
         raise Refused(
-            409, f"the campaign has other keys for server {me} than this server's", "send it your service.pub"
+            409,
+            f"the campaign has other keys for server {me} than this server's",
+            "put the keys of this server's service.pub into the campaign",
         )
     at = int(time.time() if now is None else now)
     return store.write(lambda connection: _add(store, connection, campaign, at)).result()
@@ -76,7 +80,9 @@ def _add(store: Store, connection: sqlite3.Connection, campaign: Campaign, now: 
     others = connection.execute("SELECT 1 FROM campaigns WHERE name = ? AND ended_at IS NULL", (campaign.name,))
     if others.fetchone() is not None:
         raise Refused(
-            409, f"another campaign named {campaign.name!r} is approved here", "end that one, or rename this one"
+            409,
+            f"another campaign named {campaign.name!r} is approved here",
+            "end that one, or give this one another name",
         )
     store.keys.create(campaign.hash)
     row = (campaign.hash, campaign.name, campaign.json, now)

@@ -26,6 +26,8 @@ __all__ = ["Frozen", "freeze"]
 #: Rows that are read at a time.
 _ROWS = 256
 
+_LIST, _ANEW = "give the list that `agreed` returned", "make a new campaign"
+
 
 class Frozen:
     """A campaign that this server has closed: its packets do not change any more.
@@ -98,9 +100,7 @@ class Frozen:
                 for column, part in zip(found, self._part(head, key.open_part(sealed, bound_to)), strict=True):
                     column[row] = part
         if is_missing.any():
-            raise Refused(
-                409, f"the agreed list names {is_missing.sum()} packets that are not here", "compare the lists"
-            )
+            raise Refused(409, f"the agreed list names {is_missing.sum()} packets that are not here", _LIST)
         return dict(zip(columns.names, found, strict=True))
 
     def _part(self, header: wire.Header, content: bytes) -> list[npt.NDArray[Any]]:
@@ -120,39 +120,34 @@ class Frozen:
             Spent: another list, or a later look, was marked meanwhile; or the campaign allows no further look.
         """
         if not 1 <= looks <= self.campaign.again + 1:
-            raise Spent(
-                f"look {looks} is not among the {self.campaign.again + 1} of the campaign", "make a new campaign"
-            )
+            raise Spent(f"the campaign allows {self.campaign.again + 1} looks, and this would be look {looks}", _ANEW)
 
         def change(connection: sqlite3.Connection) -> None:
             query = "SELECT looks, list_hash, ended_at FROM campaigns WHERE hash = ?"
             stored, before, ended_at = connection.execute(query, (self.campaign.hash,)).fetchone()
             if ended_at is not None or stored >= looks or (stored and before != list_hash):
-                raise Spent("another run of this campaign has seen a result meanwhile", "make a new campaign")
+                raise Spent("another run of this campaign has seen a result meanwhile", _ANEW)
             update = "UPDATE campaigns SET looks = ?, list_hash = ? WHERE hash = ?"
             connection.execute(update, (looks, list_hash, self.campaign.hash))
 
         self._store.write(change).result()
         self.history = History(looks, list_hash)
 
-    def outcomes(
-        self, slot: int, words: Words, refused: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_] | None = None
-    ) -> None:
+    def outcomes(self, slot: int, words: Words, refused: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_]) -> None:
         """Notes what became of each packet of a slot, for clients that ask. It is on the disk when this returns.
 
         Args:
             slot: the index of the slot.
             words: the agreed list: `np.int32[rows, 12]`.
             refused: which rows the run left out because a value is out of its bounds.
-            kept: which rows count in the end; by default those that have values and are not refused.
+            kept: which rows count in the end.
         """
         self._check(slot, words)
         order = numbers(words)
-        is_in = present(words) & ~refused if kept is None else kept
         noted = []
         for place, item, newest in self._items(slot):
             row = self._row(slot, place, item)
-            outcome = _outcome(words[row], bool(refused[row]), bool(is_in[row]))
+            outcome = _outcome(words[row], bool(refused[row]), bool(kept[row]))
             noted.append((self.campaign.hash, slot, place, item, int(order[row]) or newest, *outcome))
         insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._store.write(lambda connection: connection.executemany(insert, noted)).result()
@@ -193,7 +188,7 @@ class Frozen:
     def _check(self, slot: int, words: Words) -> None:
         shape = (self.rows(slot), WORDS)
         if words.shape != shape or words.dtype != np.int32:
-            raise Refused(409, f"the list of slot {slot} is not np.int32 of shape {shape}", "take that of `agreed`")
+            raise Refused(409, f"the list of slot {slot} is not np.int32 of shape {shape}", _LIST)
 
     def _row(self, slot: int, place: int, item: int) -> int:
         return int(place) * self.campaign.slots[slot].per_client + int(item)
@@ -261,7 +256,7 @@ def freeze(campaign: Campaign, settings: str | os.PathLike[str], clock: Callable
 def _close(store: Store, campaign: Campaign, now: float) -> History:
     state = find_hash(store, campaign.hash).state(now)
     if state == "ended":
-        raise Refused(409, f"the campaign {campaign.name!r} was ended, and its packets are erased", "make a new one")
+        raise Refused(409, f"the campaign {campaign.name!r} was ended, and its packets are erased", _ANEW)
     if state == "open":
         raise Refused(
             409,

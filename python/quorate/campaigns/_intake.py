@@ -182,7 +182,7 @@ class Intake:
             bound = "SELECT place FROM invitations WHERE campaign = ? AND client = ?"
             row = connection.execute(bound, (self.campaign.hash, client)).fetchone()
             if row is None:
-                raise Refused(404, "this key has no place in the campaign", "compare the key and the campaign")
+                raise Refused(404, "this key has no place in the campaign", "use the key that gave values to it")
             place = int(row[0])
         return place
 

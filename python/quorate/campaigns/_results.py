@@ -41,7 +41,7 @@ def _bytes(column: Column, rows: int, array: npt.NDArray[Any]) -> npt.NDArray[np
     dtype = np.dtype(np.bool_ if is_bit else np.uint64)
     shape = (rows, *column.shape)
     if array.shape != shape or array.dtype != dtype:
-        raise Refused(409, f"result {column.name} is not {dtype} of shape {shape}", "give words of the ring")
+        raise Refused(409, f"result {column.name} is not {dtype} of shape {shape}", "give such an array")
     flat = np.ascontiguousarray(array).reshape(rows, column.elements)
     if is_bit:
         return np.packbits(flat, axis=1, bitorder="little")

@@ -93,7 +93,7 @@ def refuse_closed(connection: sqlite3.Connection, campaign: bytes, closes_at: fl
     """
     row = connection.execute("SELECT closed_at, ended_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
     if row is None:
-        raise Refused(404, "the campaign is not approved here", "ask its operators")
+        raise Refused(404, "the campaign is not approved here", "ask its operators to approve it")
     if row != (None, None) or now >= closes_at:
         raise Refused(410, "the campaign is closed and takes no packets any more", "ask its operators for a new one")
 

@@ -61,7 +61,9 @@ class Store:
 
     def __init__(self, path: Path | str, store_key: bytes, lock: str | None = SERVE) -> None:
         if len(store_key) != KEY_BYTES:
-            raise StoreError(f"the store's key has {len(store_key)} bytes instead of {KEY_BYTES}: name its file")
+            raise StoreError(
+                f"the store's key has {len(store_key)} bytes instead of {KEY_BYTES}: name the key's file as `store_key`"
+            )
         self.path = Path(path)
         self.keys = KeyFiles(self.path.with_name(f"{self.path.name}.keys"), store_key)
         self._broken: str | None = None

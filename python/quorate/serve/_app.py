@@ -87,7 +87,7 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool]) -
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
         what = "there is no such path" if error.status_code == 404 else "this path takes other methods"
-        return problem(error.status_code, what, "compare the request with the documentation")
+        return problem(error.status_code, what, "use a client of Quorate, such as quorate_client")
 
     @app.exception_handler(Exception)
     @app.exception_handler(QuorateError)

@@ -115,5 +115,5 @@ async def read(request: Request, length: int, held: Held) -> bytearray:
         held.take(len(piece))
         body.extend(piece)
     if len(body) != length:
-        raise Refused(400, f"the body does not have the {length} bytes that it states", "send it again")
+        raise Refused(400, f"the body does not have the {length} bytes that it states", "send the whole packet")
     return body

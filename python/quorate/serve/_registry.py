@@ -52,7 +52,9 @@ class Registry:
         try:
             found = find_hash(self.store, from_text(text))
         except (ValueError, Refused):
-            raise Refused(404, "this server does not run this campaign", "compare the campaign's hash") from None
+            raise Refused(
+                404, "this server does not run this campaign", "compare the hash with that of its file"
+            ) from None
         made = Intake(self.store, found.campaign, self.me, self._service_key, self.clock)
         with self._lock:
             while len(self._intakes) >= _MOST:

@@ -20,6 +20,7 @@ import numpy as np
 from quorate import _source, dtypes
 from quorate._source import at
 from quorate.array import SecretArray
+from quorate.clients import require_cryptography
 from quorate.errors import ConfigError, SubmissionError
 from quorate.tables._answers import answer
 
@@ -192,15 +193,24 @@ class Campaigning:
         return bound.slots[name]
 
     def _bound(self, session: Session, path: Any, config: Any) -> _Bound:
-        from quorate_client.campaign import Campaign  # needs packages of the extra `serve`
+        require_cryptography()
+        from quorate.campaigns import freeze
+        from quorate_client.campaign import Campaign
 
         campaign = Campaign.load(path)
         known = self._campaigns.bound
         if campaign.hash not in known:
             _check_fits(session, campaign)
-            states = {} if session._nothing_is_sent else _frozen(session, campaign, config)
-            bound = _Bound(campaign, states)
-            _agree(session, bound)
+            states: dict[int, Frozen] = {}
+            try:
+                for party, place in _settings(session, config).items():
+                    states[party] = freeze(campaign, place)
+                bound = _Bound(campaign, states)
+                _agree(session, bound)
+            except BaseException:
+                for state in states.values():
+                    state.close()  # so that another session can read the campaign
+                raise
             known[campaign.hash] = bound
             if states:
                 session._native.read_campaign(bound.mark, campaign.programs)
@@ -222,19 +232,19 @@ def _check_fits(session: Session, campaign: Campaign) -> None:
         )
 
 
-def _frozen(session: Session, campaign: Campaign, config: Any) -> dict[int, Frozen]:
-    """Freezes the campaign at the parties of this process."""
-    from quorate.campaigns import freeze
-
+def _settings(session: Session, config: Any) -> Mapping[int, Any]:
+    """Returns the settings of the servers of this process; none in a program that is explained."""
+    if session._nothing_is_sent:
+        return {}
     if not session.is_local:
         config = config or session._config
         if config is None:
             raise ConfigError(at("campaign: give config=, the `party.toml` beside the server's `serve.toml`"))
-        return {int(session.me): freeze(campaign, config)}
+        return {int(session.me): config}
     if config is None or isinstance(config, (str, os.PathLike)) or len(config) != session.parties:
         what = f"a list of {session.parties} files `party.toml`, one for each party"
         raise ConfigError(at(f"campaign: in a local session give config=, {what}"))
-    return {party: freeze(campaign, own) for party, own in enumerate(config)}
+    return dict(enumerate(config))
 
 
 def _agree(session: Session, bound: _Bound) -> None:
