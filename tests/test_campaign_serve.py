@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 from starlette.requests import Request
 
 import quorate_client
@@ -25,6 +26,7 @@ from quorate.campaigns import Refused as ServerRefused
 from quorate.errors import ConfigError
 from quorate.serve import _bodies, _listening
 from quorate.serve._addresses import holder_of
+from quorate.serve._certificates import self_signed
 from quorate.serve._run import Serving
 from quorate_client import NotStored, Receipt, Refused, _https, wire, words
 from quorate_client._https import Links
@@ -360,7 +362,8 @@ def test_a_body_of_another_length_than_it_states_is_refused() -> None:
         async def receive() -> dict[str, Any]:
             return sent.pop(0)
 
-        return asyncio.run(_bodies.read(Request({"type": "http"}, receive), 10))
+        with _bodies.Memory(100).held("here") as held:
+            return asyncio.run(_bodies.read(Request({"type": "http"}, receive), 10, held))
 
     for pieces in ((b"",), (b"five.",), (b"five.", b"four"), (b"five.", b"six...")):
         with pytest.raises(ServerRefused, match="does not have the 10 bytes that it states: send the whole packet"):
@@ -516,6 +519,16 @@ def test_what_cannot_be_used_is_named_at_the_start(net: Network) -> None:
     with pytest.raises(ConfigError, match=r"the TLS certificate .* cannot be used"):
         Serving(Settings(**changed))
     net.servers[0].start()
+
+
+def test_certificates_are_for_addresses_and_names_in_ascii() -> None:
+    for wrong in ("z\u00fcrich.example", "127.0.0.\u0661"):
+        with pytest.raises(ConfigError, match="is no host: write an address, or a name in ASCII"):
+            self_signed([wrong])
+    pem, _, _ = self_signed(["xn--zrich-kva.example", "127.0.0.1"])
+    names = x509.load_pem_x509_certificate(pem).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["xn--zrich-kva.example"]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
 
 
 def test_a_submission_takes_one_connection_to_each_server(

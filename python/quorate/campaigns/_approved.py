@@ -106,7 +106,7 @@ def find(store: Store, text: str) -> Approved:
     """
     if _HASH.fullmatch(text):
         return find_hash(store, bytes.fromhex(text))
-    return _found(store, "name = ? AND ended_at IS NULL", text, text)
+    return _found(store, "WHERE name = ? AND ended_at IS NULL", text, text)
 
 
 def find_hash(store: Store, campaign: bytes) -> Approved:
@@ -115,11 +115,11 @@ def find_hash(store: Store, campaign: bytes) -> Approved:
     Raises:
         Refused: there is none.
     """
-    return _found(store, "hash = ?", campaign, campaign.hex())
+    return _found(store, "WHERE hash = ?", campaign, campaign.hex())
 
 
 def _found(store: Store, where: str, value: str | bytes, shown: str) -> Approved:
-    row = store.read(lambda c: c.execute(f"{_QUERY} WHERE {where}", (value,)).fetchone())
+    row = store.read(lambda c: c.execute(f"{_QUERY} {where}", (value,)).fetchone())
     if row is None:
         raise Refused(404, f"no campaign {shown!r} is approved here", "`quorate campaign list` lists those that are")
     return _read(row)

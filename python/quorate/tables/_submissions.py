@@ -224,7 +224,8 @@ def _check_fits(session: Session, campaign: Campaign) -> None:
         raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
     stated, own = ({k: v for k, v in all_.items() if v != "no"} for all_ in (campaign.options, session._options.family))
     if stated != own:
-        raise ConfigError(at(f"campaign {campaign.name!r} is for sessions with options {stated}, and here are {own}"))
+        said = f"campaign {campaign.name!r} is for sessions with {stated}, and this one has {own}"
+        raise ConfigError(at(f"{said}: open it with those options"))
     if (campaign.protocol, len(campaign.servers)) != (session.protocol, session.parties):
         wanted = f"{campaign.protocol} with {len(campaign.servers)} parties"
         raise ConfigError(
