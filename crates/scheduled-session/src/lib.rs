@@ -47,7 +47,7 @@ mod party {
 
 /// The folder in which `session` has these files.
 mod work {
-    pub(crate) use crate::{data, order, value};
+    pub(crate) use crate::{data, order, seen, value};
 }
 
 /// What a request reports of itself, which the queue passes on.
@@ -56,6 +56,12 @@ mod stats {
     pub(crate) struct Progress;
     #[derive(Default)]
     pub(crate) struct RunStats;
+}
+
+/// The campaigns of a request, which the queue passes on.
+mod seen {
+    #[derive(Default)]
+    pub(crate) struct Campaigns;
 }
 
 /// A plan, which the queue passes on.

@@ -223,6 +223,7 @@ impl World {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            campaigns: Default::default(),
             progress: Default::default(),
             reply: reply.clone(),
         };
