@@ -237,3 +237,37 @@ def test_results_are_those_that_the_campaign_lists(tmp_path: Path) -> None:
         file, settings = closed(servers)
         with among(Place("aby", 2)) as mpc, pytest.raises(qr.ConfigError, match="lists no results"):
             mpc.campaign(file, config=settings).answer({})
+
+
+def test_a_run_that_fails_leaves_open_what_becomes_of_packets(tmp_path: Path) -> None:
+    """Only that there are too few clients is final."""
+    with served(tmp_path, Place("rss", 3), at_least=2) as servers:
+        servers.give(0, values=person(0))
+        servers.give(1, values=person(1))
+        file, settings = closed(servers)
+
+        def said() -> list[str]:
+            found = []
+            for client in range(2):
+                key = servers.clients[client]
+                servers.open(0)
+                signature = sign_request(key, servers.campaign.hash, 0, int(servers.clock.now))
+                found.append(servers.intakes[0].status(to_text(key.id), signature).items[0].outcome)
+                servers.stores[0].close()
+            return found
+
+        with among(Place("rss", 3)) as mpc:
+            tell = mpc._tell
+
+            def cut(array: qr.SecretArray, what: str) -> Any:
+                if "outside the bounds" in what:
+                    raise qr.PeerLost("party 1 is gone")
+                return tell(array, what)
+
+            mpc._tell = cut  # type: ignore[method-assign]
+            with pytest.raises(qr.PeerLost):
+                mpc.campaign(file, config=settings)
+        assert said() == ["stored", "stored"]
+        with among(Place("rss", 3)) as mpc:
+            mpc.campaign(file, config=settings)
+        assert said() == ["in", "in"]

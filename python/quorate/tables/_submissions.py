@@ -297,19 +297,17 @@ class Entry:
 
     def submissions(self) -> Submissions:
         """Inputs the parts of the packets that count, after their bounds are checked."""
-        agreed = words = self._chosen()
-        refused = None if agreed is None else np.zeros(len(agreed), bool)
+        agreed, refused = self._chosen(), np.zeros(self.places, bool)
         checked = [column for column in self.slot.columns if column.is_bounded and self._campaign.check == "bound"]
         try:
-            words = self._check_number(words)
+            words = self._check_number(agreed)
             if checked:
                 refused = self._outside(words, checked)
                 words = self._check_number(None if words is None else np.where(refused[:, None], 0, words))
-        except SubmissionError:
-            words = None if agreed is None else np.zeros_like(agreed)
+        except SubmissionError:  # there are too few clients, for ever; other errors leave it open
+            self._tell_clients(agreed, refused, None)
             raise
-        finally:
-            self._tell_clients(agreed, refused, words)
+        self._tell_clients(agreed, refused, words)
         arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
         self.words = words
         return Submissions(self._present(words), arrays, self)
@@ -334,11 +332,12 @@ class Entry:
             )
         return words
 
-    def _tell_clients(self, agreed: np.ndarray | None, refused: np.ndarray | None, kept: np.ndarray | None) -> None:
-        """Keeps what became of each packet, for clients that ask."""
-        if agreed is not None and refused is not None and kept is not None:
+    def _tell_clients(self, agreed: np.ndarray | None, refused: np.ndarray, kept: np.ndarray | None) -> None:
+        """Keeps what became of each packet, for clients that ask: those that are `kept` count."""
+        if agreed is not None:
+            counts = np.zeros(self.places, bool) if kept is None else np.asarray(kept.any(axis=1))
             for state in self._bound.states.values():
-                state.outcomes(self.index, agreed, refused, np.asarray(kept.any(axis=1)))
+                state.outcomes(self.index, agreed, refused, counts)
 
     def _outside(self, words: np.ndarray | None, columns: Sequence[Column]) -> np.ndarray:
         """Opens whether the values of each packet are outside their bounds."""
