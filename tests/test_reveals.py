@@ -162,7 +162,7 @@ def test_the_table_comes_first() -> None:
     assert list(whole)[:3] == ["reveals", "warnings", "program"]
     assert whole["reveals"][1] == {
         "line": plan.reveals[1].line, "what": plan.reveals[1].what, "shape": [2], "dtype": "int(64)", "to": [0],
-        "depends_on": [1], "inputs_of": [1], "tells": "",
+        "depends_on": [1], "inputs_of": [1], "tells": "", "clients": False, "inputs_of_clients": False,
     }  # fmt: skip
     json.dumps(whole)
 
