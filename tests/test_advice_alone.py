@@ -36,7 +36,9 @@ def test_packages_that_messages_name_are_this_projects_or_known() -> None:
         for named in re.findall(r"pip install (?:--upgrade )?([^):;]+)", message.text):
             for one in re.findall(r"'([^']+)'|([\w.-]+)", named):
                 name = one[0] or one[1]
-                distribution, extra = re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?(?:>=[\d.]+)?", name).groups()  # type: ignore[union-attr]
+                found = re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?(?:>=[\d.]+)?", name)
+                assert found, message.shown
+                distribution, extra = found.groups()
                 assert distribution in wanted, message.shown
                 assert extra is None or extra in extras, message.shown
                 seen += 1
