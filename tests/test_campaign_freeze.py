@@ -36,6 +36,7 @@ from quorate.campaigns import (
     StoreError,
     agreed,
     close,
+    end,
     freeze,
     hash_of_list,
     present,
@@ -246,7 +247,7 @@ def test_clients_hear_what_became_of_their_packets(tmp_path: Path) -> None:
             one.outcomes(0, chosen, bad := np.array([False, True, False, False, False]), present(chosen) & ~bad)
         assert outcome(servers, 0) == [("in", "")]
         for one in opened:
-            one.end()
+            end(one._store, one.campaign.hash)
     assert outcome(servers, 0, 2) == [("in", "")]
     assert outcome(servers, 1) == [("refused", "a value was out of the bounds that the campaign states")]
     assert outcome(servers, 2) == [("withdrawn", "the client withdrew it before the closing")]
@@ -279,7 +280,7 @@ def test_an_ended_campaign_has_neither_packets_nor_key(servers: Servers) -> None
     copy = key.read_bytes()
     assert len(copy) == 60
     with frozen(servers) as opened:
-        opened[0].end()
+        end(opened[0]._store, opened[0].campaign.hash)
     assert not key.exists()
     for table in ("packets", "parts"):
         query = f"SELECT count(*) FROM {table}"
@@ -299,7 +300,7 @@ def test_a_key_whose_erasure_was_cut_off_is_erased_at_the_next_start(
     with frozen(servers) as opened:
         monkeypatch.setattr(opened[0]._store.keys, "erase", killed)
         with pytest.raises(KeyboardInterrupt):
-            opened[0].end()
+            end(opened[0]._store, opened[0].campaign.hash)
     assert key.exists()
     Store(servers.stores[0].path, STORE_KEY, None).close()
     assert not key.exists()
@@ -365,7 +366,7 @@ def test_keys_that_are_lost_or_moved_are_named(servers: Servers, tmp_path: Path)
         opened[0].parts(0, chosen)
         key.unlink()
         for one in opened:
-            one.end()
+            end(one._store, one.campaign.hash)
     new = servers.anew(closes=text_of_time(CLOSES + 60))
     new.give(0)
     close(new.stores[0], new.campaign.hash)
@@ -379,9 +380,9 @@ def test_a_key_that_cannot_be_erased_is_removed_by_hand(servers: Servers) -> Non
     key.mkdir()
     with frozen(servers) as opened:
         with pytest.raises(StoreError, match=r"cannot be erased \(Is a directory\): remove it by hand"):
-            opened[0].end()
+            end(opened[0]._store, opened[0].campaign.hash)
         key.rmdir()
-        opened[0].end()
+        end(opened[0]._store, opened[0].campaign.hash)
     Store(servers.stores[0].path, STORE_KEY, None).close()
 
 

@@ -191,7 +191,7 @@ def test_clients_fetch_their_results_over_https(tmp_path: Path) -> None:
                 clients[1].result()
             opened[2].results(0, 0, chosen, values)
             for one in opened:
-                one.end()
+                end(one._store, one.campaign.hash)
         found = clients[1].result()
         assert found["bonus"].tolist() == [1, -1] and int(found["total"]) == -2
         with pytest.raises(NoResult):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
-from quorate.campaigns._approved import close, end, find_hash
+from quorate.campaigns._approved import close, find_hash
 from quorate.campaigns._errors import Refused, Spent, StoreError
 from quorate.campaigns._results import keep_results, packed
 from quorate.campaigns._sealing import place_of_part
@@ -171,10 +171,6 @@ class Frozen:
             raise Refused(409, f"slot {layout.name} has no masks for look {look}", f"it has {layout.looks} looks")
         rows = packed(layout, len(words), values)
         keep_results(self._store, self.campaign.hash, slot, look, words, rows, layout.per_client)
-
-    def end(self) -> None:
-        """Ends the campaign after its program: packets are removed, and the key that opens them is erased."""
-        end(self._store, self.campaign.hash)
 
     def close(self) -> None:
         """Closes the store. The campaign stays closed, and its packets stay."""
