@@ -371,7 +371,7 @@ def test_keys_that_are_lost_or_moved_are_named(servers: Servers, tmp_path: Path)
     new.give(0)
     close(new.stores[0], new.campaign.hash)
     with contextlib.closing(freeze(new.campaign, new.settings(0), new.clock)) as again:
-        assert again.parts(0, again.record(0)[:, 0])["age"].any()
+        assert again.parts(0, again.record(0)[:, 0])["salary"].any()
 
 
 def test_a_key_that_cannot_be_erased_is_removed_by_hand(servers: Servers) -> None:
