@@ -101,6 +101,9 @@ pub enum Fault {
     /// No parts of a client's values, or one of another shape or dtype.
     #[error("the parts of submitted values are arrays of one shape and of {dtype}")]
     SubmittedParts { dtype: Dtype },
+    /// Arrays that the entry of clients' values does not take.
+    #[error("the entry of clients' values takes arrays of integers without a sign, and bits for their rows")]
+    EntryArrays,
     #[error("shuffle of an array of shape {shape}: one that is shuffled has fewer than 2^31 elements")]
     ShuffleLength { shape: Shape },
     #[error("order: keys of {dtype} have no order by opened comparisons: parties may cheat, or rings are narrow")]
@@ -490,6 +493,7 @@ impl Fault {
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
             | Fault::SubmittedParts { .. }
+            | Fault::EntryArrays
             | Fault::ShuffleLength { .. }
             | Fault::NoOrder { .. }
             | Fault::CircuitInputs { .. }

@@ -322,6 +322,7 @@ impl Writer {
                 self.hash(Hash(submission.hash));
                 self.column(&submission.column);
             }
+            Op::Combined { holders, rows, coin_bits } => self.sizes([*holders, *rows, *coin_bits as usize].into_iter()),
             Op::Constant(values) | Op::FloorDiv(values) | Op::Remainder(values) => self.repeated(values),
             Op::Scale(scale) => {
                 self.scale(scale);
@@ -351,6 +352,7 @@ impl Writer {
             Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
             Op::AsFactor
+            | Op::Counted
             | Op::AssertWithin
             | Op::Behind
             | Op::Select

@@ -69,6 +69,20 @@ pub enum Op {
     /// (x, a uniform number that a client drew, for each element): the words of their sum in the ring, or their
     /// exclusive or, which only that client can use.
     Masked(Arc<Submission>),
+    /// (for each holder an array of places times elements, the last `rows` of which are masks; then seeds): coins that
+    /// the seeds give, a row of factors for each mask; then for each holder, place and row the sum of the elements
+    /// times their factors, plus the mask, in the ring. The seeds are opened.
+    Combined {
+        /// The number of arrays before the seeds.
+        holders: usize,
+        /// The number of masks of each place.
+        rows: usize,
+        /// The number of bits of a coin.
+        coin_bits: u32,
+    },
+    /// (x, a bit for each row from each party): x, with zeros in the rows where bits are 0. The bits are opened, and
+    /// the run ends unless all parties gave the same.
+    Counted,
     /// Public values in ring units: one for each element, one for all elements, or numbers that are repeated.
     Constant(Units),
     /// (x, y): x + y in the ring.

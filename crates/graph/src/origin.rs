@@ -61,7 +61,7 @@ fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
             agreed(operands)
         }
         Op::Max(_) | Op::Min(_) | Op::Other | Op::AsFactor => agreed(operands),
-        Op::AssertWithin | Op::Behind => agreed(&operands[..1]),
+        Op::AssertWithin | Op::Behind | Op::Counted => agreed(&operands[..1]),
         Op::Select => agreed(&operands[1..]),
         Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
         Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),
@@ -69,6 +69,7 @@ fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
         | Op::Shuffle { .. }
         | Op::Order { .. }
         | Op::Masked(_)
+        | Op::Combined { .. }
         | Op::ArgMax(_)
         | Op::ArgMin(_)
         | Op::AssertOneHot(_) => Ok(None),

@@ -152,6 +152,10 @@ impl Op {
             Op::Input { .. } => of("input", true, Whole, Memory::Input, Never),
             Op::Submitted(_) => local("submitted", Elements, Never),
             Op::Masked(_) => local("masked", Elements, Never),
+            Op::Combined { .. } => {
+                Properties { result: Outcome::Random, ..of("combined", true, Whole, Memory::Matrices, Never) }
+            }
+            Op::Counted => of("counted", true, Whole, Bits, Never),
             Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
             Op::Add => local("add", Elements, AtTheEnds),
             Op::Sub => local("sub", Elements, Below),

@@ -56,6 +56,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
     let down = |interval: Interval, bits: u32| if up { interval.shr_up(bits) } else { interval.shr(bits) };
     match op {
         Op::Input { .. } | Op::Submitted(_) | Op::Masked(_) | Op::Compose | Op::Shuffle { .. } => Reach::Unknown,
+        Op::Combined { .. } => Reach::Unknown,
         Op::Order { .. } => Reach::Fits(dtype.range()),
         Op::Constant(values) => Reach::Fits(Interval::spanning(&values.to_vec())),
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Circuit(_) => {
@@ -63,6 +64,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         }
         Op::AssertOneHot(_) => Reach::Fits(Interval::BIT),
         Op::AssertWithin | Op::Behind => one_of(&inputs[..1]),
+        Op::Counted => of_one(&|x| x.union(Interval::point(0))),
         Op::ArgMax(axis) | Op::ArgMin(axis) => Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast | Op::Softmax(_) => Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), &divisors.to_vec())),

@@ -90,7 +90,7 @@ pub(crate) fn exact(
 ) -> Option<Vec<i128>> {
     let overflow = Cell::new(false);
     let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Exact(&overflow)));
-    let wraps = matches!(op, Op::Compose | Op::Submitted(_) | Op::Masked(_));
+    let wraps = matches!(op, Op::Compose | Op::Submitted(_) | Op::Masked(_) | Op::Combined { .. });
     let result = if wraps { map(&result, |x| dtype.wrap(x)) } else { result };
     (!overflow.get()).then_some(result)
 }
@@ -144,6 +144,11 @@ fn computed(
     debug_assert!(pairs_up, "{}", op.name());
     match op {
         Op::Submitted(_) | Op::Masked(_) => summed(values, dtype),
+        Op::Combined { holders, rows, .. } => combined_by_zeros(&nodes[..*holders], &values[..*holders], *rows),
+        Op::Counted => {
+            let each = a.len() / b.len().max(1);
+            a.iter().enumerate().map(|(i, &x)| x * b[i / each]).collect()
+        }
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),
@@ -234,6 +239,14 @@ fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize
         circuit.output_wires().iter().map(|&wire| i128::from(wires[wire as usize])).collect::<Vec<_>>()
     };
     (0..batch).flat_map(one).collect()
+}
+
+/// Returns one of the results that random coins may give: that of zeros, which is the masks.
+fn combined_by_zeros(nodes: &[&Node], held: &[&[i128]], rows: usize) -> Vec<i128> {
+    let row = nodes[0].shape[1];
+    let coins = vec![0; rows * (row - rows)];
+    let masks = held.iter().flat_map(|array| array.chunks(row).flat_map(|place| &place[row - rows..]).copied());
+    coins.into_iter().chain(masks).collect()
 }
 
 /// Returns the sums of the elements at each place in the ring of `dtype`; of bits, their exclusive or.

@@ -4,6 +4,7 @@ mod broadcasting;
 mod columns;
 mod common;
 mod convolutions;
+mod entry;
 mod fine;
 mod forget;
 mod forget_random;

@@ -68,6 +68,26 @@ impl Session {
         self.add(py, line, |mut b| b.masked(NodeId(x), NodeId(masks)))
     }
 
+    /// Builds random combinations of what each holder inputs for clients: the coins, then the sums.
+    fn combined(
+        &self,
+        py: Python<'_>,
+        held: Vec<u32>,
+        seeds: Vec<u32>,
+        rows: usize,
+        coin_bits: u32,
+        line: Line,
+    ) -> PyResult<Built> {
+        let [held, seeds] = [held, seeds].map(|ids| ids.into_iter().map(NodeId).collect::<Vec<_>>());
+        self.add(py, line, |mut b| b.combined(&held, &seeds, rows, coin_bits))
+    }
+
+    /// Builds the rows of `x` that count, as all parties state it; zeros elsewhere.
+    fn counted(&self, py: Python<'_>, x: u32, stated: Vec<u32>, line: Line) -> PyResult<Built> {
+        let stated: Vec<NodeId> = stated.into_iter().map(NodeId).collect();
+        self.add(py, line, |mut b| b.counted(NodeId(x), &stated))
+    }
+
     /// Builds a bit for each element: whether it lies outside these bounds, in units, over the whole ring.
     fn outside_bounds(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<Built> {
         self.add(py, line, |mut b| b.outside_bounds(NodeId(x), low, high))

@@ -8,6 +8,7 @@ mod conv;
 mod convert;
 mod divide;
 mod elementwise;
+mod entry;
 mod fine;
 mod layout;
 mod linear;

@@ -14,7 +14,7 @@ use crate::node::{Node, NodeId, Op};
 
 impl Builder<'_> {
     /// Builds the values that clients gave for a column: the sum of `parts` in the ring of `dtype`, or the exclusive or
-    /// of bits. Parts of numbers are unsigned integers with the bits of `dtype`.
+    /// of bits. Parts of numbers are unsigned integers of one width, with the bits of `dtype` at least: only these count.
     ///
     /// # Errors
     /// No part, or one of another shape or dtype.
@@ -68,13 +68,14 @@ impl Builder<'_> {
 
     fn build_submitted(&mut self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Result<NodeId, Fault> {
         let of_part = if dtype == Dtype::Bit { Dtype::Bit } else { Dtype::Uint { bits: dtype.bits() } };
-        let shape = match parts {
-            [first, ..] => self.graph.get(*first)?.shape.clone(),
+        let (given, shape) = match parts {
+            [first, ..] => self.graph.get(*first).map(|node| (node.dtype, node.shape.clone()))?,
             [] => return Err(Fault::SubmittedParts { dtype: of_part }),
         };
+        let is_wide = of_part.is_unsigned() && given.is_unsigned() && given.bits() >= of_part.bits();
         for &part in parts {
             let node = self.graph.get(part)?;
-            if node.dtype != of_part || node.shape != shape {
+            if !(is_wide || given == of_part) || node.dtype != given || node.shape != shape {
                 return Err(Fault::SubmittedParts { dtype: of_part });
             }
         }

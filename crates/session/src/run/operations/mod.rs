@@ -3,6 +3,7 @@
 pub(crate) mod choices;
 mod convert;
 mod division;
+mod entry;
 pub(crate) mod in_bits;
 pub(crate) mod layout;
 mod lookup;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::Best;
-use quorate_graph::{Domain, NodeId, Op};
+use quorate_graph::{Domain, Dtype, NodeId, Op};
 use quorate_ring::Vector;
 
 use crate::run::executor::Executor;
@@ -53,7 +54,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Some(Value::Arith(self.linear(op, pair)?))),
             Op::Remainder(divisors) => self.remainder(ctx, divisors, pair).map(Some),
             Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
-            Op::Submitted(_) | Op::Masked(_) => self.submitted(operands).map(Some),
+            Op::Submitted(_) | Op::Masked(_) => self.submitted(self.work.graph.node(id).dtype, operands).map(Some),
             Op::Other => self.other(operands).map(Some),
             Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
             Op::To(_) | Op::Behind => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
@@ -100,6 +101,10 @@ impl<S: Computes> Executor<'_, S> {
                 self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x.into_owned()))
             }
             Op::AssertWithin => self.assert_within(ctx, operands).await,
+            Op::Combined { holders, rows, coin_bits } => {
+                self.combined(ctx, id, operands, (*holders, *rows, *coin_bits)).await
+            }
+            Op::Counted => self.counted(ctx, operands).await,
             Op::AsFactor => Ok(Value::Arith(self.s.as_factor(ctx, &*self.arith(first)?, id.0).await?)),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
@@ -138,20 +143,22 @@ impl<S: Computes> Executor<'_, S> {
         Ok((**x).clone())
     }
 
-    /// Returns the sum of the operands in the ring, or their exclusive or.
-    fn submitted(&self, parts: &[Arc<Value<S>>]) -> Result<Value<S>> {
-        let sum = |sum: Value<S>, part: &Arc<Value<S>>| match &sum {
-            Value::Bits(_) | Value::Public(Plain::Bits(_)) => {
-                let (x, y) = (self.bits(Some(&sum))?, self.bits(Some(part))?);
-                Ok(Value::Bits(self.s.xor(&x, &y)))
-            }
-            _ => {
-                let (x, y) = (self.arith(Some(&sum))?, self.arith(Some(part))?);
-                Ok(Value::Arith(self.s.add(&x, &y)))
-            }
-        };
+    /// Returns the sum of the operands in the ring of `dtype`, or their exclusive or.
+    fn submitted(&self, dtype: Dtype, parts: &[Arc<Value<S>>]) -> Result<Value<S>> {
         let (first, rest) = parts.split_first().ok_or(KINDS)?;
-        rest.iter().try_fold((**first).clone(), sum)
+        if dtype == Dtype::Bit {
+            let sum = rest.iter().try_fold(self.bits(Some(first))?.into_owned(), |sum, part| {
+                self.bits(Some(part)).map(|part| self.s.xor(&sum, &part))
+            });
+            return sum.map(Value::Bits);
+        }
+        let sum = rest.iter().try_fold(self.arith(Some(first))?.into_owned(), |sum, part| {
+            self.arith(Some(part)).map(|part| self.s.add(&sum, &part))
+        })?;
+        Ok(Value::Arith(match dtype.bits() < self.s.shape(&sum).0.bits() {
+            true => self.s.linear(&sum, &Linear::Reduce(ring_of(dtype))),
+            false => sum,
+        }))
     }
 
     /// Returns the operand as shares; public ones are converted.
