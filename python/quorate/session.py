@@ -353,9 +353,12 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
                 raise DtypeError(at(_no_result(array, f"argument {place} of {len(arrays)}" * (len(arrays) > 1), what)))
         return [(array._node, receiver) for array in arrays for receiver in receivers]
 
-    def _tell(self, array: SecretArray, what: str) -> Any:
-        """Reveals to all parties a value that its owner announces. A plan shows `what`, its description."""
-        return self.reveal_all(array)[0]
+    def _tell(self, array: SecretArray, what: str, beside: Sequence[SecretArray] = ()) -> Any:
+        """Reveals to all parties a value that its owner announces. A plan shows `what`, its description.
+
+        The run computes the arrays `beside` as well, and shows nothing of them.
+        """
+        return self.reveal_all(array, *(other.reshape(-1)[:0] for other in beside))[0]
 
     def explain(
         self,

@@ -67,8 +67,8 @@ class Explaining(Session):
         raw = self._native.plan(self._targets(arrays, to, "explain"), text or self._network, self._done, self._last)
         return Plan.of(raw, self, text or self._network)
 
-    def _tell(self, array: SecretArray, what: str) -> Any:
-        return self._planned([array], None, what)[0]
+    def _tell(self, array: SecretArray, what: str, beside: Sequence[SecretArray] = ()) -> Any:
+        return self._planned([array, *(other.reshape(-1)[:0] for other in beside)], None, what)[0]
 
     def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
         """Plans the run instead of running it, and returns placeholders."""

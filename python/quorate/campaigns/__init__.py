@@ -13,6 +13,7 @@ from quorate.campaigns._agreed import (
     clients_of,
     hash_of_list,
     looks_before,
+    newest,
     present,
     settled,
 )
@@ -27,9 +28,11 @@ from quorate.campaigns._approved import (
     find_hash,
     invitations,
 )
+from quorate.campaigns._attempts import resume
 from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
+from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
 from quorate.campaigns._store import SERVE, Store, run_of
@@ -42,6 +45,7 @@ __all__ = [
     "History",
     "Intake",
     "Limits",
+    "Proofs",
     "Refused",
     "Settings",
     "Spent",
@@ -63,8 +67,12 @@ __all__ = [
     "hash_of_list",
     "invitations",
     "looks_before",
+    "newest",
     "present",
     "read_store_key",
+    "resume",
     "run_of",
     "settled",
+    "shown_bits",
+    "shown_words",
 ]

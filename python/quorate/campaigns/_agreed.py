@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from quorate.campaigns._errors import Refused, Spent
 
-__all__ = ["CANDIDATES", "WORDS", "History", "agreed", "hash_of_list", "looks_before", "numbers", "present", "settled"]
+__all__ = ["CANDIDATES", "WORDS", "History", "agreed", "hash_of_list", "looks_before", "newest", "numbers", "present", "settled"]
 
 #: Packets of a row that a server keeps, and words of each in a record.
 CANDIDATES, WORDS = 2, 12
@@ -68,6 +68,26 @@ def agreed(records: Sequence[Words]) -> Words:
     candidates = np.where(is_common[:, :, None], first, 0)
     order = numbers(candidates)
     return np.where((order[:, 1] > order[:, 0])[:, None], candidates[:, 1], candidates[:, 0])
+
+
+def newest(records: Sequence[Words]) -> Words:
+    """Returns for each row the packet of the highest number that a server states, if all servers have it.
+
+    A server that may cheat could deny the packet by which a client replaced or withdrew an older one, which all had
+    confirmed. So the older one does not count again.
+
+    Args:
+        records: the record of each server, of shape (rows, 2, 12).
+
+    Returns:
+        Words of shape (rows, 12); zeros where a server lacks the newest packet, or there is none.
+
+    Raises:
+        Refused: records of unlike shapes, as of servers with unlike campaigns.
+    """
+    common = agreed(records)
+    highest = numbers(np.concatenate(records, axis=1)).max(axis=1)
+    return np.where((numbers(common) == highest)[:, None], common, 0)
 
 
 def numbers(words: Words) -> npt.NDArray[np.uint64]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
 from quorate.campaigns._approved import close, find_hash
+from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, note_unfit, unfit_packets
 from quorate.campaigns._errors import Refused, Spent, StoreError
 from quorate.campaigns._results import keep_results, packed
 from quorate.campaigns._sealing import place_of_part
@@ -57,7 +58,10 @@ class Frozen:
         found = np.zeros((self.rows(slot), CANDIDATES, WORDS), np.int32)
         used = np.zeros(len(found), np.uint8)
         query = "SELECT place, item, number, digest, kind, at_least FROM packets"
+        unfit = unfit_packets(self._store, self.campaign.hash, slot)
         for place, item, number, digest, kind, at_least in self._packets(query, slot):
+            if (place, item, number) in unfit:
+                continue
             row = self._row(slot, place, item)
             if used[row] == CANDIDATES:
                 raise StoreError(f"the store has more than {CANDIDATES} packets of one item: restore its file")
@@ -133,12 +137,57 @@ class Frozen:
         self._store.write(change).result()
         self.history = History(looks, list_hash)
 
-    def outcomes(self, slot: int, words: Words, refused: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_]) -> None:
+    def attempts(self, slot: int) -> int:
+        """Returns how many attempts to enter a slot this server has made, where servers may cheat."""
+        return attempts(self._store, self.campaign.hash, slot)
+
+    def attempt(self, slot: int, number: int) -> None:
+        """Notes an attempt to enter a slot, which is on the disk when this returns.
+
+        Call it before this server inputs a word of its parts.
+
+        Args:
+            slot: the index of the slot.
+            number: the number of the attempt, from 1: one more than this server has made.
+
+        Raises:
+            Spent: this server has made it before, or packets have masks for no further attempt.
+        """
+        attempt(self._store, self.campaign.hash, slot, number)
+
+    def unfit(self, slot: int, words: Words, rows: npt.NDArray[np.bool_]) -> None:
+        """Notes packets that this server finds unfit, and whose records it will not state again.
+
+        They are on the disk when this returns. Call it before this server says so to others.
+
+        Args:
+            slot: the index of the slot.
+            words: the packets of the run: `np.int32[rows, 12]`.
+            rows: which rows are unfit.
+        """
+        self._check(slot, words)
+        each, order = self.campaign.slots[slot].per_client, numbers(words)
+        packets = [(*divmod(row, each), int(order[row])) for row in np.flatnonzero(rows & present(words)).tolist()]
+        note_unfit(self._store, self.campaign.hash, slot, packets)
+
+    def halt(self) -> None:
+        """Keeps the campaign from being read until the operator resumes it, since a server was caught cheating."""
+        halt(self._store, self.campaign.hash, time.time())
+
+    def outcomes(
+        self,
+        slot: int,
+        words: Words,
+        unfit: npt.NDArray[np.bool_],
+        refused: npt.NDArray[np.bool_],
+        kept: npt.NDArray[np.bool_],
+    ) -> None:
         """Notes what became of each packet of a slot, for clients that ask. It is on the disk when this returns.
 
         Args:
             slot: the index of the slot.
             words: the agreed list: `np.int32[rows, 12]`.
+            unfit: which rows the run left out because what servers showed of the parts does not fit together.
             refused: which rows the run left out because a value is out of its bounds.
             kept: which rows count in the end.
         """
@@ -147,7 +196,7 @@ class Frozen:
         noted = []
         for place, item, newest in self._items(slot):
             row = self._row(slot, place, item)
-            outcome = _outcome(words[row], bool(refused[row]), bool(kept[row]))
+            outcome = _outcome(words[row], bool(unfit[row]), bool(refused[row]), bool(kept[row]))
             noted.append((self.campaign.hash, slot, place, item, int(order[row]) or newest, *outcome))
         insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._store.write(lambda connection: connection.executemany(insert, noted)).result()
@@ -215,11 +264,13 @@ def _zeros(column: Any, rows: int) -> npt.NDArray[Any]:
     return np.zeros((rows, *column.shape), np.bool_ if column.dtype.kind == "bit" else np.uint64)
 
 
-def _outcome(chosen: Words, is_refused: bool, is_kept: bool) -> tuple[str, str]:
+def _outcome(chosen: Words, is_unfit: bool, is_refused: bool, is_kept: bool) -> tuple[str, str]:
     if not numbers(chosen):
         return "absent", "not all servers had it at the closing, or fewer clients took part than it demands"
     if not present(chosen):
         return "withdrawn", "the client withdrew it before the closing"
+    if is_unfit:
+        return "absent", "the servers' parts of it do not fit together: this client or a server has changed them"
     if is_refused:
         return "refused", "a value was out of the bounds that the campaign states"
     return ("in", "") if is_kept else ("absent", "fewer clients took part than it demands")
@@ -259,5 +310,6 @@ def _close(store: Store, campaign: Campaign, now: float) -> History:
             f"the campaign {campaign.name!r} takes packets until {campaign.closes}",
             "run after that, or close it at every server by `quorate campaign close`",
         )
+    check_not_halted(store, campaign.hash, campaign.name)
     close(store, campaign.hash, now)
     return find_hash(store, campaign.hash).history

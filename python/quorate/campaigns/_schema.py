@@ -55,6 +55,20 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (campaign, slot, place, item)
         ) WITHOUT ROWID""",
     ),
+    (
+        # Of campaigns whose servers may cheat: how often a slot was entered, and since when a server that was caught
+        # keeps the campaign from being read.
+        """CREATE TABLE attempts (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, made INTEGER NOT NULL,
+            PRIMARY KEY (campaign, slot)
+        ) WITHOUT ROWID""",
+        # Packets that this server has found unfit. It states them never again: who lies about them learns from each no.
+        """CREATE TABLE unfit (
+            campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, place INTEGER NOT NULL,
+            item INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (campaign, slot, place, item, number)
+        ) WITHOUT ROWID""",
+        "ALTER TABLE campaigns ADD COLUMN halted_at INTEGER",
+    ),
 )
 
 #: The version that this release writes.

@@ -1,39 +1,37 @@
-"""What clients of a campaign gave, as secret arrays of a session.
+"""What clients of a campaign gave, as secret arrays of a session, after all parties agreed on which packets count.
 
-A client's values are the sum of uniform parts, one for each of the servers that it chose. Each server inputs its parts
-as values of its own, and the program adds them up in the ring. So nothing that servers exchange differs from other
-inputs, and the order of events is what this file is about: the servers compare what they hold, agree on a list, and
-check bounds, before anything else uses the values. **Source**: docs/security/clients.md. **Model**: parties follow the
-protocol; clients may do anything.
+**Source**: docs/security/clients.md. **Model**: that of the family; clients may do anything.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from quorate import _source, dtypes
+from quorate import dtypes
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.clients import require_cryptography
 from quorate.errors import ConfigError, SubmissionError
 from quorate.tables._answers import answer
+from quorate.tables._entry import Bound, Entry
+from quorate.tables._tagged_entry import TaggedEntry
 
 if TYPE_CHECKING:
     from quorate.campaigns import Frozen
     from quorate.session import Session
-    from quorate_client.campaign import Campaign, Column, Slot
+    from quorate_client.campaign import Campaign
 
 __all__ = ["Campaigning", "Campaigns", "Submissions"]
 
 _WORD = dtypes.int(32)
 
-# What a server tells besides its packets: the campaign's hash, its number of looks at results, the hash of their list.
+# What a server tells besides its packets: the campaign's hash, its number of looks at results, the hash of their list;
+# then the number of attempts to enter each slot.
 _HEAD_WORDS = 8 + 1 + 8
 
 
@@ -104,38 +102,12 @@ class Submissions:
         answer(self._entry, self.present, results)
 
 
-class _Bound:
-    """A campaign that a session reads: its frozen state at the parties of this process, and the agreed list.
-
-    Without states, in a program that is explained, no values are read and everything is taken to be present.
-    """
-
-    def __init__(self, campaign: Campaign, states: Mapping[int, Frozen]) -> None:
-        self.campaign, self.states = campaign, dict(states)
-        self.chosen: list[np.ndarray] = []  # of each slot
-        self.looks, self.list_hash = 0, b""
-        self.slots: dict[str, Submissions] = {}
-        self._marks: dict[int, int] = {}  # looks of this session, by party
-        self._lock = threading.Lock()
-
-    def mark(self, party: int, again: bool) -> None:
-        """Keeps, at a party of this process, that results of this list are looked at: the first time, and `again`.
-
-        Raises:
-            SubmissionError: the campaign allows no other look, or another session has looked meanwhile.
-        """
-        with self._lock:
-            made = self._marks.get(party, 0)
-            if not made or again:
-                self.states[party].seen(self.looks + made + 1, self.list_hash)
-                self._marks[party] = made + 1
-
-
 class Campaigns:
     """The campaigns that a session reads."""
 
     def __init__(self) -> None:
-        self.bound: dict[bytes, _Bound] = {}
+        self.bound: dict[bytes, Bound] = {}
+        self.entered: dict[tuple[bytes, int], Submissions | None] = {}  # None: the entry of the slot has failed
 
     def close(self) -> None:
         """Closes the stores of packets."""
@@ -143,6 +115,7 @@ class Campaigns:
             for state in bound.states.values():
                 state.close()
         self.bound.clear()
+        self.entered.clear()
 
 
 class Campaigning:
@@ -186,13 +159,23 @@ class Campaigning:
         """
         session = cast("Session", self)
         bound = self._bound(session, path, config)
-        index = bound.campaign.slot_index(slot)
-        name = bound.campaign.slots[index].name
-        if name not in bound.slots:
-            bound.slots[name] = Entry(session, bound, index).submissions()
-        return bound.slots[name]
+        campaign, entered = bound.campaign, self._campaigns.entered
+        key = campaign.hash, campaign.slot_index(slot)
+        if key not in entered:
+            if campaign.is_tagged and bound.is_looked_at:
+                raise SubmissionError(at("campaign: results were revealed already: read all slots before the first one"))
+            entry = (TaggedEntry if campaign.is_tagged else Entry)(session, bound, key[1])
+            if campaign.is_tagged:
+                entered[key] = None  # masks of an attempt are used once, also if it fails
+            present, arrays = entry.values()
+            entered[key] = Submissions(present, arrays, entry)
+        found = entered[key]
+        if found is None:
+            name = campaign.slots[key[1]].name
+            raise SubmissionError(at(f"campaign: the entry of slot {name!r} failed in this session: open another one"))
+        return found
 
-    def _bound(self, session: Session, path: Any, config: Any) -> _Bound:
+    def _bound(self, session: Session, path: Any, config: Any) -> Bound:
         require_cryptography()
         from quorate.campaigns import freeze
         from quorate_client.campaign import Campaign
@@ -205,7 +188,7 @@ class Campaigning:
             try:
                 for party, place in _settings(session, config).items():
                     states[party] = freeze(campaign, place)
-                bound = _Bound(campaign, states)
+                bound = Bound(campaign, states)
                 _agree(session, bound)
             except BaseException:
                 for state in states.values():
@@ -219,9 +202,6 @@ class Campaigning:
 
 def _check_fits(session: Session, campaign: Campaign) -> None:
     """Refuses a campaign that is not for this session's family, options and parties."""
-    parties_may_cheat = not session._native.streams()
-    if parties_may_cheat:
-        raise ConfigError(at("campaign: clients of a family in which parties may cheat are not supported yet"))
     stated, own = ({k: v for k, v in all_.items() if v != "no"} for all_ in (campaign.options, session._options.family))
     if stated != own:
         said = f"campaign {campaign.name!r} is for sessions with {stated}, and this one has {own}"
@@ -248,13 +228,13 @@ def _settings(session: Session, config: Any) -> Mapping[int, Any]:
     return dict(enumerate(config))
 
 
-def _agree(session: Session, bound: _Bound) -> None:
+def _agree(session: Session, bound: Bound) -> None:
     """Has all parties learn which packets each of them holds, and chooses those that count."""
-    from quorate.campaigns import WORDS, History, agreed, hash_of_list, looks_before, settled
+    from quorate.campaigns import WORDS, History, agreed, hash_of_list, looks_before, newest, settled
 
     campaign = bound.campaign
     shapes = [(slot.per_client * campaign.most_clients, 2, WORDS) for slot in campaign.slots]
-    ends = np.cumsum([_HEAD_WORDS, *(int(np.prod(shape)) for shape in shapes)])
+    ends = np.cumsum([_HEAD_WORDS + len(shapes), *(int(np.prod(shape)) for shape in shapes)])
     told = []
     for party in range(session.parties):
         state, own = bound.states.get(party), None
@@ -262,7 +242,8 @@ def _agree(session: Session, bound: _Bound) -> None:
             looks, list_hash = state.history
             head = campaign.hash + looks.to_bytes(4, "little") + list_hash.ljust(32, b"\0")
             records = [state.record(slot).ravel() for slot in range(len(shapes))]
-            own = np.concatenate([np.frombuffer(head, "<i4"), *records])
+            tries = np.array([state.attempts(slot) for slot in range(len(shapes))], np.int32)
+            own = np.concatenate([np.frombuffer(head, "<i4"), tries, *records])
         column = (f"packets of campaign {campaign.asked_hash.hex()}", None)
         told.append(session._input(own, party, (int(ends[-1]),), _WORD, None, column))
     table = session._tell(session.stack(told), f"which packets of campaign {campaign.name!r} each of them holds")
@@ -275,152 +256,9 @@ def _agree(session: Session, bound: _Bound) -> None:
             what = f"party {party} has another campaign named {campaign.name!r}, whose program or another field differs"
             raise SubmissionError(at(f"{what}: compare the files' hashes"))
     for start, end, shape, slot in zip(ends, ends[1:], shapes, campaign.slots, strict=False):
-        common = agreed([row[start:end].reshape(shape) for row in heard])
+        common = (newest if campaign.is_tagged else agreed)([row[start:end].reshape(shape) for row in heard])
         bound.chosen.append(settled(common, slot.per_client))
+    bound.attempts = np.minimum(heard[:, _HEAD_WORDS : ends[0]].astype(np.uint32), ATTEMPTS)
     bound.list_hash = hash_of_list(campaign.hash, bound.chosen)
     before = [History(int.from_bytes(head[32:36], "little"), head[36:]) for head in heads]
     bound.looks = looks_before(before, campaign.again, bound.list_hash)
-
-
-class Entry:
-    """The way of a slot's values into a session."""
-
-    def __init__(self, session: Session, bound: _Bound, slot: int) -> None:
-        self.session, self._bound, self.index = session, bound, slot
-        self._campaign: Campaign = bound.campaign
-        self.slot: Slot = bound.campaign.slots[slot]
-        self.places = self.slot.per_client * self._campaign.most_clients
-        self.words: np.ndarray | None = None  # of the packets that count
-        self.shown: list[SecretArray] | None = None  # results under their masks, once they are computed
-        self.has_answered = False
-        self._read: tuple[np.ndarray, dict[int, dict[Any, np.ndarray]]] | None = None
-
-    def submissions(self) -> Submissions:
-        """Inputs the parts of the packets that count, after their bounds are checked."""
-        agreed, refused = self._chosen(), np.zeros(self.places, bool)
-        checked = [column for column in self.slot.columns if column.is_bounded and self._campaign.check == "bound"]
-        try:
-            words = self._check_number(agreed)
-            if checked:
-                refused = self._outside(words, checked)
-                words = self._check_number(None if words is None else np.where(refused[:, None], 0, words))
-        except SubmissionError:  # there are too few clients, for ever; other errors leave it open
-            self._tell_clients(agreed, refused, None)
-            raise
-        self._tell_clients(agreed, refused, words)
-        arrays = {column.name: self._stated(column, array) for column, array in self._entered(words)}
-        self.words = words
-        return Submissions(self._present(words), arrays, self)
-
-    def _chosen(self) -> np.ndarray | None:
-        return self._bound.chosen[self.index] if self._bound.states else None
-
-    def _check_number(self, words: np.ndarray | None) -> np.ndarray | None:
-        """Drops packets that ask for more clients than there are; there must be as many as the campaign asks for."""
-        from quorate.campaigns import clients_of, present, settled
-
-        if words is None:
-            return None
-        words = settled(words, self.slot.per_client)
-        found, least = clients_of(present(words), self.slot.per_client), self._campaign.at_least
-        if found < least:
-            raise SubmissionError(
-                at(
-                    f"campaign {self._campaign.name!r}: slot {self.slot.name!r} has values of {found} clients, and it "
-                    f"asks for {least} at least: nothing of them was looked at"
-                )
-            )
-        return words
-
-    def _tell_clients(self, agreed: np.ndarray | None, refused: np.ndarray, kept: np.ndarray | None) -> None:
-        """Keeps what became of each packet, for clients that ask: those that are `kept` count."""
-        if agreed is not None:
-            counts = np.zeros(self.places, bool) if kept is None else np.asarray(kept.any(axis=1))
-            for state in self._bound.states.values():
-                state.outcomes(self.index, agreed, refused, counts)
-
-    def _outside(self, words: np.ndarray | None, columns: Sequence[Column]) -> np.ndarray:
-        """Opens whether the values of each packet are outside their bounds."""
-        session, outside = self.session, []
-        raw = {column.name: array for column, array in self._entered(words)}
-        for column in columns:
-            array = raw[column.name]
-            native = session._native.outside_bounds(array._node, column.lowest, column.highest, _source.line())
-            bits = SecretArray(session, native).reshape(self.places, -1)
-            outside.append(bits if bits.shape[1] == 1 else bits.max(axis=1).reshape(-1, 1))
-        refused = session.concatenate(outside, axis=1).max(axis=1)
-        session._native.exempt(refused._node)
-        what = f"which packets of slot {self.slot.name!r} have values outside the bounds of campaign "
-        shown = session._tell(refused, what + repr(self._campaign.name))
-        return np.zeros(self.places, bool) if words is None else np.asarray(shown, bool) & words.any(axis=1)
-
-    def _entered(self, words: np.ndarray | None) -> Iterator[tuple[Column, SecretArray]]:
-        """Inputs the parts of these packets, and adds them up."""
-        for column, parts in self._inputs(self.slot.columns, words, lambda name: name):
-            yield column, self._submitted(parts, f"{self.slot.name}.{column.name}", self.dtype(column))
-
-    def masks(self) -> Iterator[SecretArray]:
-        """Enters the masks of the slot's results for this look, as words."""
-        look = self._bound.looks
-        for column, parts in self._inputs(self.slot.results, self.words, lambda name: ("result", look, name)):
-            yield self._submitted(parts, f"{self.slot.name}: mask of {column.name}", _words(column))
-
-    def _inputs(
-        self, columns: Sequence[Column], words: np.ndarray | None, key: Callable[[str], Any]
-    ) -> Iterator[tuple[Column, list[int]]]:
-        """Inputs each party's part of each column; `key` names the column in the store."""
-        session = self.session
-        owners, own = range(self._campaign.holders), {}
-        if words is not None:
-            own = self._parts(words)
-        for column in columns:
-            form = (self.places, *column.shape), _words(column), None, (f"{self.slot.name}.{column.name}", None)
-            given = [own[party][key(column.name)] if party in own else None for party in owners]
-            yield column, [session._input(part, owner, *form)._node for owner, part in zip(owners, given, strict=True)]
-
-    def _parts(self, words: np.ndarray) -> dict[int, dict[Any, np.ndarray]]:
-        """Returns the parts of these packets at the parties of this process, which are read once."""
-        if self._read is None or not np.array_equal(self._read[0], words):
-            self._read = words, {party: state.parts(self.index, words) for party, state in self._bound.states.items()}
-        return self._read[1]
-
-    def _submitted(self, parts: list[int], name: str, dtype: dtypes.Dtype) -> SecretArray:
-        source = (self._campaign.name, self._campaign.asked_hash)
-        native = self.session._native
-        return SecretArray(self.session, native.submitted(parts, dtype.parts, source, (name, None), _source.line()))
-
-    def keep(self, shown: Mapping[str, np.ndarray]) -> None:
-        """Keeps masked results for clients, at the parties of this process."""
-        if self.words is not None:
-            for state in self._bound.states.values():
-                state.results(self.index, self._bound.looks, self.words, shown)
-
-    @staticmethod
-    def dtype(column: Column) -> dtypes.Dtype:
-        """Returns the dtype of a column in programs."""
-        kind, bits = column.dtype.kind, column.dtype.bits
-        if kind == "bit":
-            return dtypes.bit
-        return dtypes.fixed(bits, column.dtype.frac) if kind == "fixed" else dtypes.Dtype(kind, bits)
-
-    def _stated(self, column: Column, array: SecretArray) -> SecretArray:
-        """States the range that was checked; places without values are 0."""
-        if not column.is_bounded or self._campaign.check != "bound":
-            return array
-        low, high = min(column.lowest, 0), max(column.highest, 0)
-        native = self.session._native
-        return SecretArray(self.session, native.stated(array._node, low, high, _source.line()))
-
-    def _present(self, words: np.ndarray | None) -> SecretArray:
-        """Enters which places count, as values that party 0 inputs, so that they are no part of the program."""
-        from quorate.campaigns import present
-
-        own = present(words) if words is not None and 0 in self._bound.states else None
-        name = f"{self.slot.name}: present"
-        part = self.session._input(own, 0, (self.places,), dtypes.bit, None, (name, None))
-        return self._submitted([part._node], name, dtypes.bit)
-
-
-def _words(column: Column) -> dtypes.Dtype:
-    """The dtype of a column's words: parts and masks."""
-    return dtypes.bit if column.dtype.kind == "bit" else dtypes.uint(column.dtype.bits)

@@ -13,6 +13,9 @@
 //! shown anything of it. And whatever a party has shown is committed everywhere, with the randomness with which it was
 //! shown. The parties then compare what they hold; a disagreement is an error, never a hang.
 //!
+//! A party that cheats could deny that it was prepared, after it has seen results, so that others forget what they
+//! computed and compute it again from other inputs. So each party remembers the last run that all confirmed to it.
+//!
 //! The parties of a local session need no handshake for this: see [`shared`](super::shared).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +32,7 @@ use crate::work::value::{Known, Value};
 /// The largest number of ranges of arrays that a party can release in one handshake; more wait for the next.
 const DROPS_PER_RUN: usize = 50_000;
 const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
+const DENIED: &str = "a party denies that it confirmed the last run";
 
 pub(crate) struct Store<S: Computes> {
     /// Values of committed runs.
@@ -38,6 +42,8 @@ pub(crate) struct Store<S: Computes> {
     pending: Option<Pending<S>>,
     /// The last run for which this party was prepared and that may count.
     prepared: u32,
+    /// The last run for which this party has heard from all parties that they were prepared.
+    confirmed: u32,
     /// The user's arrays that at least one party still holds.
     alive: Arc<BTreeSet<NodeId>>,
     /// The number of the program's arrays that were added to `alive`, and their hash.
@@ -135,6 +141,7 @@ impl<S: Computes> Store<S> {
             inputs: Arc::default(),
             pending: None,
             prepared: 0,
+            confirmed: 0,
             alive: Arc::default(),
             seen: 0,
             arrays_hash: blake3::Hasher::new_derive_key("quorate/session/arrays"),
@@ -194,6 +201,7 @@ impl<S: Computes> Store<S> {
             inputs: self.inputs.clone(),
             pending: None,
             prepared: 0,
+            confirmed: 0,
             alive: self.alive.clone(),
             seen: self.seen,
             arrays_hash: self.arrays_hash.clone(),
@@ -264,11 +272,15 @@ impl<S: Computes> Store<S> {
     /// way.
     ///
     /// # Errors
-    /// [`Error::Malformed`]; [`Mismatch::Request`] where a peer holds other values.
+    /// [`Error::Malformed`]; [`Error::Cheating`] where a peer denies a run that it confirmed; [`Mismatch::Request`] where
+    /// a peer holds other values. Nothing changes then.
     pub fn settle(&mut self, me: usize, run: u32, notes: &[Vec<u8>], nodes: usize) -> Result<()> {
         let notes: Vec<Note> =
             notes.iter().enumerate().map(|(p, note)| Note::read(p, note, nodes)).collect::<Result<_>>()?;
         let agreed = notes.iter().map(|note| note.prepared).min().unwrap_or(0);
+        if agreed < self.confirmed {
+            return Err(Error::Cheating { check: DENIED });
+        }
         let holds = |note: &Note| if note.prepared <= agreed { note.with_pending } else { note.committed };
         if let Some(peer) = notes.iter().position(|note| holds(note) != holds(&notes[me])) {
             return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
@@ -373,6 +385,11 @@ impl<S: Computes> Store<S> {
     pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
         self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });
+    }
+
+    /// Records that all parties have said to this one that they are prepared for a run. It counts from now on.
+    pub fn confirmed(&mut self, run: u32) {
+        self.confirmed = run;
     }
 }
 
@@ -543,6 +560,26 @@ mod tests {
         for party in 0..2 {
             store.note_dropped(party, &read.dropped);
             assert_eq!(store.alive.len(), [20_000, 0][party]);
+        }
+    }
+
+    /// A peer that has seen results of a run cannot make it as if it had not been; what it computed stays.
+    #[test]
+    fn a_run_that_all_have_confirmed_is_not_denied() {
+        for denies in [party(&[1, 2], None), party(&[1, 2], Some((&[4], &[2, 4])))] {
+            let mut honest = party(&[1, 2], Some((&[4, 5], &[2, 5])));
+            honest.confirmed(1);
+            let mut liar = denies;
+            liar.prepared = 0;
+            let mut note = liar.note();
+            note.splice(12..20, honest.note()[4..12].to_vec());
+            let notes = [honest.note(), note];
+            assert_eq!(honest.settle(0, 2, &notes, 10), Err(Error::Cheating { check: DENIED }));
+            let notes = [honest.note(), party(&[1, 2], Some((&[4, 5], &[2, 5]))).note()];
+            honest.settle(0, 2, &notes, 10).unwrap();
+            assert_eq!(honest.values.keys().map(|id| id.0).collect::<Vec<_>>(), [2, 5]);
+            let later = [honest.note(), party(&[2, 5], None).note()];
+            assert_eq!(honest.settle(0, 3, &later, 10), Err(Error::Cheating { check: DENIED }));
         }
     }
 

@@ -249,6 +249,7 @@ impl<B: Family> State<B> {
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());
         if confirms(&work) {
             run.confirm()?;
+            self.store.confirmed(number);
         }
         let wire_after = run.wire_bytes();
         let costs = run.finish();

@@ -25,8 +25,13 @@ impl<S: Computes> Executor<'_, S> {
         operands: &[Arc<Value<S>>],
         (holders, rows, coin_bits): (usize, usize, u32),
     ) -> Result<Value<S>> {
-        let graph = self.work.graph;
-        let [places, row] = graph.node(graph.node(id).inputs[0]).shape[..] else { return Err(KINDS) };
+        let (graph, inputs) = (self.work.graph, &self.work.graph.node(id).inputs);
+        if inputs.iter().any(|&input| self.work.nodes.contains(&input)) {
+            return Err(Error::Bug {
+                what: "words, and seeds of coins, are input in a run that counts before this one",
+            });
+        }
+        let [places, row] = graph.node(inputs[0]).shape[..] else { return Err(KINDS) };
         let ariths = operands.iter().map(|operand| self.arith(Some(operand))).collect::<Result<Vec<_>>>()?;
         let (held, seeds) = ariths.split_at_checked(holders).ok_or(KINDS)?;
         let seeds = self.s.open(ctx, &self.s.concat(&seeds.iter().map(AsRef::as_ref).collect::<Vec<_>>())).await?;
