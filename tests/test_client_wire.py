@@ -45,7 +45,7 @@ def test_a_good_packet_is_read() -> None:
         packet = wire.unpack(CAMPAIGN, server, body)
         assert (packet.header.number, packet.header.base, packet.header.receivers) == (7, 3, (0, 2))
         assert len(wire.open_part(SERVERS[server], packet)) == (32, 0, 4)[server]
-        assert len(body) == wire.packet_bytes(CAMPAIGN.slots[0], packet.header, server)
+        assert len(body) == wire.packet_bytes(CAMPAIGN, packet.header, server)
     assert wire.HEADER_BYTES == 163
     withdrawn = packets(kind=wire.WITHDRAWN, receivers=())
     assert [len(body) for body in withdrawn] == [163 + 64 + 32] * 3

@@ -33,6 +33,7 @@ from quorate.campaigns._intake import Intake
 from quorate.campaigns._results import expire
 from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
 from quorate.campaigns._store import SERVE, Store, run_of
+from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
 __all__ = [
     "SERVE",
@@ -48,6 +49,8 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFull",
+    "TaggedParts",
+    "TaggedRows",
     "agreed",
     "approve",
     "approved",
