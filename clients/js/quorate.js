@@ -1,7 +1,7 @@
 /**
  * Quorate's client for browsers and Node 20: gives values to the servers of a campaign, none of which sees them.
  *
- * It needs WebCrypto and `fetch`, and nothing else. `packets.js`, beside it, makes the bytes.
+ * It needs WebCrypto and `fetch`, and nothing else. `packets.js` and what it imports, beside it, make the bytes.
  * @module
  */
 
