@@ -5,14 +5,16 @@
  */
 
 import { ClientError, ascii, fromText, hmac, integer, joined, label, sha256, toText } from "./bytes.js";
+import * as tagged from "./tagged.js";
+import { split as splitPlain } from "./words.js";
 
 export { ClientError, fromText, toText } from "./bytes.js";
-export { encode, mask, split, stream, subtract, unmasked } from "./words.js";
+export { encode, mask, stream, subtract, unmasked } from "./words.js";
 
 const POINT_BYTES = 65, SIGNATURE_BYTES = 64, TAG_BYTES = 32, MOST_BYTES = 128 << 20;
 const ECDSA = { name: "ECDSA", hash: "SHA-256" }, CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const ADDRESS = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9]\d{0,4})?(\/[A-Za-z0-9._~-]+)*$/;
-const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3] };
+const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3], spdz2k: [2, 3, 4, 5, 6, 7, 8] };
 
 /** Length of a packet's header in bytes. */
 export const HEADER_BYTES = 163;
@@ -135,6 +137,14 @@ function units(path, text, frac) {
   return (found[1] ? -1n : 1n) * (below + (up ? 1n : 0n));
 }
 
+/** Checks the options that say who may cheat; servers check all of them. */
+function checkOptions(protocol, { malicious = "no", mac, allow_weak: allowsWeak }) {
+  if (malicious !== "no" && (malicious !== "yes" || protocol !== "pika")) {
+    throw refused('options.malicious: choose "no"; or "yes", with pika.');
+  }
+  if (mac === "32" && allowsWeak !== "yes") throw refused('options.mac: "32" needs allow_weak = "yes".');
+}
+
 function slotOf(path, given, looks) {
   const { name, per_client: perClient, columns, results = [] } = fields(
     path, given, ["name", "per_client", "columns"], ["results"]);
@@ -168,8 +178,8 @@ export async function readCampaign(json) {
                      "servers", "clients", "invitations", "slots"]);
   if (canonical(table) !== text || !/^[ -~]*$/.test(text)) throw refused("The campaign's JSON is not canonical.");
   const { protocol } = table;
-  if (!Object.hasOwn(SERVERS, protocol)) throw refused(`protocol: clients of ${protocol} are not supported.`);
-  if ((table.options.malicious ?? "no") !== "no") throw refused("options.malicious: such clients are not supported.");
+  if (!Object.hasOwn(SERVERS, protocol)) throw refused(`protocol: ${protocol} is no family of protocols.`);
+  checkOptions(protocol, table.options);
   if (!Array.isArray(table.servers) || !SERVERS[protocol].includes(table.servers.length)) {
     throw refused(`servers: ${protocol} does not run with that number of servers.`);
   }
@@ -185,8 +195,13 @@ export async function readCampaign(json) {
   whole("at_least", table.at_least, 1, places);
   if (again >= 1000 && table.slots.some((slot) => slot.results)) throw refused("slots: too many masks.");
   const slots = table.slots.map((slot, at) => slotOf(`slots[${at}].`, slot, again + 1));
+  const holders = protocol === "pika" ? 2 : servers.length;
+  for (const slot of protocol === "spdz2k" || table.options.malicious === "yes" ? slots : []) {
+    slot.tagging = tagged.taggingOf(table.options, holders, slot);
+    if (slot.tagging.mostBytes > MOST_BYTES) throw refused(`slots: a packet of ${slot.name} has more than 128 MiB.`);
+  }
   const hash = await sha256(joined(label("campaign"), ascii(text)));
-  return { json: text, hash, name: table.name, protocol, servers, clients: table.clients, places, slots,
+  return { json: text, hash, name: table.name, protocol, servers, holders, clients: table.clients, places, slots,
            invitations: table.invitations, atLeast: table.at_least };
 }
 
@@ -204,6 +219,14 @@ export function packHeader(header) {
 /** Returns what streams are bound to: campaign, client, slot, item and number. */
 export const contextOf = (header) => joined(
   header.campaign, header.client, integer(header.slot, 2), integer(header.item, 2), integer(header.number, 8));
+
+/** Returns the content of each receiver's part; `seeds` as many as `seedsOf` says. The words are overwritten. */
+export async function split(slot, words, receivers, seeds, context) {
+  return slot.tagging ? tagged.split(slot, words, seeds, context) : splitPlain(slot, words, receivers, seeds, context);
+}
+
+/** Returns how many seeds a packet has: one for each receiver, or without tags for each but the last. */
+export const seedsOf = (slot, receivers) => receivers.length - (slot.tagging ? 0 : 1);
 
 /** Reads an invitation's text. */
 export function readInvitation(text) {

@@ -107,15 +107,19 @@ function clear(elements, one) {
   }
 }
 
-/** Returns the words that a seed expands to: AES-256 in counter mode, unused bits cleared. */
-export async function stream(layout, seed, context, index) {
-  const info = joined(label("client/stream"), context, Uint8Array.of(index));
+/** Returns `size` bytes that a seed expands to: AES-256 in counter mode; `info` is what the key is bound to. */
+export async function expanded(seed, info, size) {
   const material = await crypto.subtle.importKey("raw", seed, "HKDF", false, ["deriveKey"]);
   const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info };
   const key = await crypto.subtle.deriveKey(hkdf, material, { name: "AES-CTR", length: 256 }, false, ["encrypt"]);
-  const size = layout.reduce((sum, one) => sum + one.bytes, 0);
   const counter = { name: "AES-CTR", counter: new Uint8Array(16), length: 128 };
-  const words = new Uint8Array(await crypto.subtle.encrypt(counter, key, new Uint8Array(size)));
+  return new Uint8Array(await crypto.subtle.encrypt(counter, key, new Uint8Array(size)));
+}
+
+/** Returns the words that a seed expands to, with unused bits cleared. */
+export async function stream(layout, seed, context, index) {
+  const size = layout.reduce((sum, one) => sum + one.bytes, 0);
+  const words = await expanded(seed, joined(label("client/stream"), context, Uint8Array.of(index)), size);
   eachColumn(layout, words, clear);
   return words;
 }
