@@ -68,6 +68,10 @@ class Case(NamedTuple):
     options: dict[str, str] = {}
     form: Form = Form(COLUMNS, RESULTS, VALUES, REVEALED)
 
+    @property
+    def is_tagged(self) -> bool:
+        return self.protocol == "spdz2k" or "malicious" in self.options
+
 
 #: Elements of few bits, which are checked in more rows.
 NARROW = Form(
@@ -132,7 +136,7 @@ def campaign_of(case: Case) -> Campaign:
     listed = [] if case.invited else [client_key(index).id for index in range(4)]
     slots = [clients.SLOT, {"name": "all", "per_client": 3, "columns": case.form.columns, "results": case.form.results}]
     more: dict[str, Any] = {
-        "again": 1,
+        "again": 1 - case.is_tagged,
         "invitations": 6 if case.invited else 0,
         "options": case.options,
         "origins": ["https://survey.example"],
@@ -155,13 +159,14 @@ def header_of(campaign: Campaign, receivers: tuple[int, ...], kind: int) -> wire
 
 
 def revealed(slot: Slot, values: dict[str, Any], context: bytes) -> dict[str, Any]:
-    """Returns what servers reveal at look 1, and the values that are under it."""
+    """Returns what servers reveal at the last look, and the values that are under it."""
+    look = slot.looks - 1
     plain = Slot("plain", 1, slot.results)
     data = words.encode(plain, {name: numbers(value) for name, value in values.items()})
     less = np.zeros(plain.bytes, np.uint8)  # becomes 0 less the mask
-    words.subtract(plain, less, words.masks(slot, coins("mask"), context)[plain.bytes :])
+    words.subtract(plain, less, words.masks(slot, coins("mask"), context)[look * plain.bytes :])
     words.subtract(plain, data, less)
-    return {"look": 1, "data": to_text(data.tobytes()), "values": values}
+    return {"look": look, "data": to_text(data.tobytes()), "values": values}
 
 
 def tagging_of(campaign: Campaign) -> dict[str, Any]:
@@ -169,7 +174,7 @@ def tagging_of(campaign: Campaign) -> dict[str, Any]:
     if not campaign.is_tagged:
         return {}
     tagging = Tagging.of(campaign, campaign.slots[1])
-    same = {name: getattr(tagging, name) for name in ("k", "c", "w", "rows", "bits", "limbs", "words", "holders")}
+    same = {name: getattr(tagging, name) for name in ("k", "c", "w", "rows", "bits", "limbs", "words", "holders", "widest")}
     return {"tagging": {**same, "low": tagging.bits_low}}
 
 

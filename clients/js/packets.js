@@ -11,7 +11,7 @@ import { split as splitPlain } from "./words.js";
 export { ClientError, fromText, toText } from "./bytes.js";
 export { encode, mask, stream, subtract, unmasked } from "./words.js";
 
-const POINT_BYTES = 65, SIGNATURE_BYTES = 64, TAG_BYTES = 32, MOST_BYTES = 128 << 20;
+const POINT_BYTES = 65, SIGNATURE_BYTES = 64, TAG_BYTES = 32, MOST_BYTES = 128 << 20, MOST_TAGGED = 1 << 20;
 const ECDSA = { name: "ECDSA", hash: "SHA-256" }, CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const ADDRESS = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9]\d{0,4})?(\/[A-Za-z0-9._~-]+)*$/;
 const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3], spdz2k: [2, 3, 4, 5, 6, 7, 8] };
@@ -145,6 +145,17 @@ function checkOptions(protocol, { malicious = "no", mac, allow_weak: allowsWeak 
   if (mac === "32" && allowsWeak !== "yes") throw refused('options.mac: "32" needs allow_weak = "yes".');
 }
 
+/** Gives slots the parameters of their tags, where servers may cheat. */
+function tag(slots, options, holders, places, again) {
+  if (again) throw refused("again: where servers may cheat, there is one look: choose 0.");
+  const packets = places * slots.reduce((sum, slot) => sum + slot.perClient, 0);
+  if (packets > MOST_TAGGED) throw refused(`slots: clients may give ${packets} packets, and at most 2^20 are supported.`);
+  for (const slot of slots) {
+    slot.tagging = tagged.taggingOf(options, holders, slot);
+    if (slot.tagging.mostBytes > MOST_BYTES) throw refused(`slots: a packet of ${slot.name} has more than 128 MiB.`);
+  }
+}
+
 function slotOf(path, given, looks) {
   const { name, per_client: perClient, columns, results = [] } = fields(
     path, given, ["name", "per_client", "columns"], ["results"]);
@@ -196,10 +207,7 @@ export async function readCampaign(json) {
   if (again >= 1000 && table.slots.some((slot) => slot.results)) throw refused("slots: too many masks.");
   const slots = table.slots.map((slot, at) => slotOf(`slots[${at}].`, slot, again + 1));
   const holders = protocol === "pika" ? 2 : servers.length;
-  for (const slot of protocol === "spdz2k" || table.options.malicious === "yes" ? slots : []) {
-    slot.tagging = tagged.taggingOf(table.options, holders, slot);
-    if (slot.tagging.mostBytes > MOST_BYTES) throw refused(`slots: a packet of ${slot.name} has more than 128 MiB.`);
-  }
+  if (protocol === "spdz2k" || table.options.malicious === "yes") tag(slots, table.options, holders, places, again);
   const hash = await sha256(joined(label("campaign"), ascii(text)));
   return { json: text, hash, name: table.name, protocol, servers, holders, clients: table.clients, places, slots,
            invitations: table.invitations, atLeast: table.at_least };

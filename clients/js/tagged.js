@@ -31,7 +31,7 @@ export function taggingOf(options, holders, slot) {
   const w = Math.ceil(c / rows), low = k + w - 1, bits = low + c, limbs = Math.ceil(bits / 32);
   const elements = slot.layout.reduce((sum, one) => sum + one.elements, 0);
   const words = elements + ATTEMPTS * rows, mostBytes = SEED_BYTES + slot.bytes + (holders - 1) * words * limbs * 4;
-  return { holders, k, c, w, rows, low, bits, limbs, elements, words, mostBytes };
+  return { holders, k, c, w, rows, widest, low, bits, limbs, elements, words, mostBytes };
 }
 
 /** Returns the content of each holder's part, from a fresh seed for each of them. The words are overwritten. */

@@ -41,6 +41,7 @@ class Tagging:
         c: bits of what is checked beyond the low bits; a key has one bit more.
         w: bits of a coefficient of a check.
         rows: rows of a check, each with a mask of its own.
+        widest: bits of the widest ring.
     """
 
     slot: Slot
@@ -49,6 +50,7 @@ class Tagging:
     c: int
     w: int
     rows: int
+    widest: int
 
     @staticmethod
     def of(campaign: Campaign, slot: Slot) -> Tagging:
@@ -68,7 +70,7 @@ class Tagging:
             )
         c = security + _SLACK_BITS
         rows = -(-c // min(_MOST_CHI_BITS, widest - k + 1))
-        return Tagging(slot, campaign.holders, k, c, -(-c // rows), rows)
+        return Tagging(slot, campaign.holders, k, c, -(-c // rows), rows, widest)
 
     @property
     def bits_low(self) -> int:
@@ -94,13 +96,6 @@ class Tagging:
     def words_bytes(self) -> int:
         """Bytes of a holder's words, and of the tags of each other holder."""
         return self.words * self.limbs * (_LIMB_BITS // 8)
-
-    def entered(self, look: int) -> tuple[slice, slice]:
-        """Returns which words are entered at a look, from 0: those of the columns, and those of its masks."""
-        elements = sum(column.elements for column in self.slot.columns)
-        masks = sum(column.elements for column in self.slot.results)
-        first = elements + look * masks
-        return slice(0, elements), slice(first, first + masks)
 
     def masks(self, attempt: int) -> slice:
         """Returns which words are the masks of an attempt, from 0 to 15: one for each row."""

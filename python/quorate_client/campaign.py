@@ -42,6 +42,9 @@ _MOST_ELEMENTS = 1 << 27
 _MOST_BYTES = 128 << 20
 _MOST_CLIENTS = 1 << 24
 _MOST_SLOTS = 1 << 16
+
+#: Packets of a campaign whose servers may cheat, in all: bounds on what stays unseen count them.
+_MOST_TAGGED = 1 << 20
 _ID_BYTES = 16
 
 #: Characters of a name: fewer than digits of a hash, so that commands tell one from the other.
@@ -386,6 +389,8 @@ def _check(campaign: Campaign) -> None:
         raise CampaignError(f"slots: there must be 1 to {_MOST_SLOTS}, not {len(campaign.slots)}.")
     if len({slot.name for slot in campaign.slots}) != len(campaign.slots):
         raise CampaignError("slots: two slots have the same name.")
+    if campaign.is_tagged:
+        _check_tagged(campaign)
     for index, slot in enumerate(campaign.slots):
         if slot.elements > _MOST_ELEMENTS:
             raise CampaignError(
@@ -394,3 +399,18 @@ def _check(campaign: Campaign) -> None:
         size = Tagging.of(campaign, slot).content_bytes(campaign.holders - 1) if campaign.is_tagged else slot.bytes
         if size > _MOST_BYTES:
             raise CampaignError(f"slots[{index}]: a packet has {size} bytes, and at most {_MOST_BYTES} are sent.")
+
+
+def _check_tagged(campaign: Campaign) -> None:
+    """Checks what the argument for servers that cheat asks for."""
+    if campaign.again:
+        raise CampaignError(
+            "again: where servers may cheat, there is one look, since a server could have a client left out of another "
+            "one. Choose 0, and make another campaign for other results."
+        )
+    packets = campaign.most_clients * sum(slot.per_client for slot in campaign.slots)
+    if packets > _MOST_TAGGED:
+        raise CampaignError(
+            f"slots: clients may give {packets} packets in all, and where servers may cheat at most {_MOST_TAGGED} are "
+            "supported. Make several campaigns."
+        )
