@@ -40,7 +40,7 @@ class Clock:
 
 
 def numbers_of(protocol: str) -> int:
-    return {"rss": 3, "aby": 2, "pika": 3}[protocol]
+    return {"rss": 3, "aby": 2, "pika": 3, "spdz2k": 2}[protocol]
 
 
 def campaign_of(services: list[ServiceKey], clients: list[ClientKey] | int, **changed: Any) -> Campaign:
@@ -174,7 +174,7 @@ class Servers:
             if slot.results:
                 self.masks[client, number] = seed = os.urandom(32)
                 words.mask(slot, encoded, seed, header.context)
-            contents = words.split(slot, encoded, to, wire.fresh_seeds(to), header.context)
+            contents = wire.split(self.campaign, header, encoded)
         if invitation is None and self.campaign.invitations:
             invitation = self.invitation(client)
         return wire.make_packets(self.campaign, own, header, contents, invitation)

@@ -14,15 +14,26 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from quorate_client import Campaign, ClientKey, Receipt, ServiceKey, Status, statements, wire
+from quorate_client import Campaign, ClientKey, Receipt, ServiceKey, Status, statements, wire, words
 from quorate_client.keys import to_text
+from quorate_client.tagged import Part, Tagging
 
 FAMILIES = [("rss", 3), ("rss", 5), ("rss", 7), ("aby", 2), ("pika", 3)]
+
+#: Families in which servers may cheat: protocol, servers and options.
+TAGGED = [
+    ("spdz2k", 2, {}),
+    ("spdz2k", 3, {"mac": "48"}),
+    ("spdz2k", 8, {"mac": "32", "allow_weak": "yes"}),
+    ("pika", 3, {"malicious": "yes"}),
+]
+ALL = [*((*family, {}) for family in FAMILIES), *TAGGED]
 
 ID = to_text(bytes(16))
 SALARY = {"name": "salary", "dtype": "int(32)", "shape": [], "low": "0", "high": "1000000"}
@@ -79,6 +90,25 @@ def certificate(folder: Path) -> tuple[Path, bytes]:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     path.write_bytes(pem + cert.public_bytes(Encoding.PEM))
     return path, hashlib.sha256(cert.public_bytes(Encoding.DER)).digest()
+
+
+def elements(campaign: Campaign, packet: wire.Packet, content: bytes) -> list[Any]:
+    """Returns a server's part of each column and mask: np.uint64 below 2^k, or bool for bits."""
+    header, slot = packet.header, campaign.slots[packet.header.slot]
+    if not campaign.is_tagged:
+        own = words.own_words(slot, content, header.receivers, packet.server, header.context)
+        return words.columns(slot, own)
+    tagging = Tagging.of(campaign, slot)
+    low: Any = np.zeros(slot.elements, np.uint64)
+    if packet.server < campaign.holders:
+        found = Part(tagging, packet.server, content, header.context).own()[: slot.elements]
+        low = found[:, 0] | found[:, 1].astype(np.uint64) << np.uint64(32)
+    out, start = [], 0
+    for column in slot.layout:
+        part = low[start : start + column.elements] & np.uint64((1 << column.dtype.bits) - 1)
+        out.append(part.reshape(column.shape).astype(bool if column.dtype.kind == "bit" else np.uint64))
+        start += column.elements
+    return out
 
 
 class Server:
@@ -186,7 +216,7 @@ class Server:
             status, told, headers = self.answers.pop(0)
             return status, json.dumps(told).encode(), headers
         packet = wire.unpack(self.campaign, self.index, body, self.secret)
-        wire.open_part(self.key, packet)
+        wire.check_content(self.campaign, packet, wire.open_part(self.key, packet))
         header = packet.header
         at = (header.place, header.slot, header.item, header.number)
         if self.packets.setdefault(at, body) != body:

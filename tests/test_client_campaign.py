@@ -133,8 +133,32 @@ OFF_CURVE = to_text(b"\x04" + bytes(64))
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"protocol": "spdz2k"}, "protocol: clients of `spdz2k` are not supported"),
-        ({"protocol": "pika", "options": {"malicious": "yes"}}, "options.malicious"),
+        ({"protocol": "spdz2k", "again": 1}, "again: where servers may cheat, there is one look"),
+        ({"protocol": "pika", "options": {"malicious": "yes"}, "again": 1}, "again: where servers may cheat"),
+        ({"protocol": "pika", "options": {"malicious": "maybe"}}, "options.malicious: choose"),
+        ({"protocol": "pika", "options": {"malicious": ""}}, "options.malicious"),
+        ({"options": {"malicious": "yes"}}, "options.malicious: only `pika`"),
+        ({"protocol": "spdz2k", "options": {"malicious": "yes"}}, "options.malicious: only `pika`"),
+        ({"protocol": "spdz2k", "options": {"mac": "40"}}, "options.mac: choose '64' or '48' or '32'"),
+        ({"protocol": "spdz2k", "options": {"mac": "32"}}, 'options.mac: "32" gives 26 bits'),
+        ({"protocol": "spdz2k", "options": {"mac": "32", "allow_weak": "no"}}, 'options.mac: "32" gives 26 bits'),
+        (
+            {"protocol": "spdz2k", "options": {"mac": "48"}, "slots": column(dtype="int(33)")},
+            'slots: person has an element of 33 bits, and mac = "48" is for elements of up to 32',
+        ),
+        (
+            {"protocol": "spdz2k", "options": {"mac": "48"}, "slots": results(dtype="int(64)")},
+            "slots: person has an element of 64 bits",
+        ),
+        (
+            {"protocol": "spdz2k", "invitations": (1 << 20) + 1, "clients": []},
+            "slots: clients may give 1048577 packets in all",
+        ),
+        # 3 servers: the last one gets 8 bytes of words, and 2 x 6 x 4 bytes of tags, for each element.
+        (
+            {"protocol": "spdz2k", "slots": column(dtype="int(64)", shape=[1 << 22])},
+            "slots[0]: a packet has 234882592 bytes",
+        ),
         ({"protocol": "yao"}, "is no family"),
         ({"protocol": "aby"}, "servers: aby runs with 2 servers, not 3"),
         ({"servers": SERVERS[:2]}, "rss runs with 3, 5 or 7 servers, not 2"),

@@ -57,9 +57,8 @@ def opened(campaign: Any, servers: Any) -> Any:
     for server in servers:
         body = server.packets[max(server.packets)]
         packet = wire.unpack(campaign, server.index, body, server.secret)
-        header, slot = packet.header, campaign.slots[packet.header.slot]
-        content = wire.open_part(server.key, packet)
-        own = words.columns(slot, words.own_words(slot, content, header.receivers, server.index, header.context))
+        slot = campaign.slots[packet.header.slot]
+        own = clients.elements(campaign, packet, wire.open_part(server.key, packet))
         total = own if total is None else [a ^ b if a.dtype == bool else a + b for a, b in zip(total, own, strict=True)]
     return [
         a if a.dtype == bool else a & np.uint64((1 << c.dtype.bits) - 1)
@@ -67,9 +66,11 @@ def opened(campaign: Any, servers: Any) -> Any:
     ]
 
 
-@pytest.mark.parametrize(("protocol", "parties"), clients.FAMILIES)
-def test_values_reach_all_servers_and_add_up(start: Any, tmp_path: Path, protocol: str, parties: int) -> None:
-    campaign, servers = start(protocol, parties)
+@pytest.mark.parametrize(("protocol", "parties", "options"), clients.ALL)
+def test_values_reach_all_servers_and_add_up(
+    start: Any, tmp_path: Path, protocol: str, parties: int, options: dict[str, str]
+) -> None:
+    campaign, servers = start(protocol, parties, options=options)
     client = quorate_client.client(campaign, key=KEY, store=tmp_path / "box")
     receipts = client.submit({"salary": 52000})
     assert [receipt.server for receipt in receipts] == list(range(parties))
@@ -364,9 +365,8 @@ def revealed(campaign: Any, server: Any, number: int, look: int, value: list[flo
     for one in (0, 1, 2):
         body = server.others[one].packets[(campaign.client_index(KEY.id), 0, 0, number)]
         packet = wire.unpack(campaign, one, body)
-        content = wire.open_part(server.others[one].key, packet)
-        own = words.own_words(slot, content, packet.header.receivers, one, packet.header.context)
-        total = total + words.columns(slot, own)[1 + look].astype(object)
+        own = clients.elements(campaign, packet, wire.open_part(server.others[one].key, packet))
+        total = total + own[1 + look].astype(object)
     raw = [round(real * 256) + int(mask) & (1 << 40) - 1 for real, mask in zip(value, total, strict=True)]
     data = np.array(raw, "<u8").tobytes()
     unsigned = statements.Result(campaign.hash, KEY.id, server.index, 0, 0, number, look, data)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import clients
-from quorate_client import Campaign, Invitation, KeyFileError, ServiceKey, WireError, keys, statements, wire, words
+from quorate_client import Campaign, Invitation, KeyFileError, ServiceKey, WireError, keys, statements, tagged, wire, words
 from quorate_client.keys import ClientKey, to_text
 from quorate_client.statements import Hello, Receipt, Status
 
@@ -45,7 +45,7 @@ def test_a_good_packet_is_read() -> None:
         packet = wire.unpack(CAMPAIGN, server, body)
         assert (packet.header.number, packet.header.base, packet.header.receivers) == (7, 3, (0, 2))
         assert len(wire.open_part(SERVERS[server], packet)) == (32, 0, 4)[server]
-        assert len(body) == wire.packet_bytes(CAMPAIGN.slots[0], packet.header, server)
+        assert len(body) == wire.packet_bytes(CAMPAIGN, packet.header, server)
     assert wire.HEADER_BYTES == 163
     withdrawn = packets(kind=wire.WITHDRAWN, receivers=())
     assert [len(body) for body in withdrawn] == [163 + 64 + 32] * 3
@@ -323,8 +323,8 @@ def test_a_request_is_of_one_client_at_one_server_in_one_hour() -> None:
 
 def test_labels_keep_signatures_apart() -> None:
     labels = [value for module in (wire, statements) for name, value in vars(module).items() if name.endswith("_LABEL")]
-    labels += [words._LABEL, b"quorate/campaign/1\0"]
-    assert len(labels) == len(set(labels)) == 9
+    labels += [words._LABEL, tagged._WORDS_LABEL, b"quorate/campaign/1\0"]
+    assert len(labels) == len(set(labels)) == 10
     for label in labels:
         assert label.endswith(b"\0")
         assert not any(other != label and other.startswith(label) for other in labels)

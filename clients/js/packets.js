@@ -1,87 +1,26 @@
 /**
- * Quorate's client for browsers and Node 20: gives values to the servers of a campaign, none of which sees them.
- *
- * It makes the same bytes as the Python client: see `python/quorate_client/words.py` and `wire.py` for the formats. It
- * needs WebCrypto and `fetch`, and nothing else.
+ * Campaigns, packets and their sealed parts, and what servers state. The bytes are those of the Python client: see
+ * `python/quorate_client/wire.py` for the formats.
  * @module
  */
 
-const SEED_BYTES = 32, POINT_BYTES = 65, SIGNATURE_BYTES = 64, TAG_BYTES = 32, MASKS = 255, MOST_BYTES = 128 << 20;
+import { ClientError, ascii, fromText, hmac, integer, joined, label, sha256, toText } from "./bytes.js";
+import * as tagged from "./tagged.js";
+import { split as splitPlain } from "./words.js";
+
+export { ClientError, fromText, toText } from "./bytes.js";
+export { encode, mask, stream, subtract, unmasked } from "./words.js";
+
+const POINT_BYTES = 65, SIGNATURE_BYTES = 64, TAG_BYTES = 32, MOST_BYTES = 128 << 20, MOST_TAGGED = 1 << 20;
 const ECDSA = { name: "ECDSA", hash: "SHA-256" }, CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const ADDRESS = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9]\d{0,4})?(\/[A-Za-z0-9._~-]+)*$/;
-const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3] };
-const FIRST_PAUSE_S = 0.5, LONGEST_PAUSE_S = 15, TIMEOUT_MS = 600_000, MOST_TOLD = 1 << 20;
+const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3], spdz2k: [2, 3, 4, 5, 6, 7, 8] };
 
 /** Length of a packet's header in bytes. */
 export const HEADER_BYTES = 163;
 
 /** Kinds of packets. */
 export const VALUES = 0, WITHDRAWN = 1;
-
-/** An error that the client raises on purpose. `code` says which, as the names of the Python client's errors do. */
-export class ClientError extends Error {
-  constructor(code, message, more = {}) {
-    super(message);
-    this.name = "ClientError";
-    this.code = code;
-    Object.assign(this, more);
-  }
-}
-
-// ---- bytes -------------------------------------------------------------------------------------------------------
-
-const ascii = (text) => new TextEncoder().encode(text);
-const label = (name) => ascii(`quorate/${name}/1\0`);
-
-function joined(...parts) {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-/** Returns a little-endian integer of `size` bytes. */
-function integer(value, size) {
-  const bytes = new Uint8Array(size);
-  let rest = BigInt(value);
-  for (let at = 0; at < size; at++, rest >>= 8n) bytes[at] = Number(rest & 255n);
-  return bytes;
-}
-
-const same = (a, b) => a.length === b.length && a.every((byte, at) => byte === b[at]);
-
-/** Returns base64url without padding. */
-export function toText(bytes) {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += 32768) binary += String.fromCharCode(...bytes.subarray(at, at + 32768));
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** Returns the bytes of base64url without padding; any other form of the same bytes is refused. */
-export function fromText(text, size) {
-  let bytes;
-  try {
-    if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new Error();
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-  } catch {
-    throw new ClientError("WireError", "The text is not base64url without padding.");
-  }
-  if (toText(bytes) !== text || (size !== undefined && bytes.length !== size)) {
-    throw new ClientError("WireError", "The base64url text has another length, or unused bits that are not 0.");
-  }
-  return bytes;
-}
-
-const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-
-async function hmac(key, bytes) {
-  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytes));
-}
 
 // ---- keys --------------------------------------------------------------------------------------------------------
 
@@ -198,6 +137,25 @@ function units(path, text, frac) {
   return (found[1] ? -1n : 1n) * (below + (up ? 1n : 0n));
 }
 
+/** Checks the options that say who may cheat; servers check all of them. */
+function checkOptions(protocol, { malicious = "no", mac, allow_weak: allowsWeak }) {
+  if (malicious !== "no" && (malicious !== "yes" || protocol !== "pika")) {
+    throw refused('options.malicious: choose "no"; or "yes", with pika.');
+  }
+  if (mac === "32" && allowsWeak !== "yes") throw refused('options.mac: "32" needs allow_weak = "yes".');
+}
+
+/** Gives slots the parameters of their tags, where servers may cheat. */
+function tag(slots, options, holders, places, again) {
+  if (again) throw refused("again: where servers may cheat, there is one look: choose 0.");
+  const packets = places * slots.reduce((sum, slot) => sum + slot.perClient, 0);
+  if (packets > MOST_TAGGED) throw refused(`slots: clients may give ${packets} packets, and at most 2^20 are supported.`);
+  for (const slot of slots) {
+    slot.tagging = tagged.taggingOf(options, holders, slot);
+    if (slot.tagging.mostBytes > MOST_BYTES) throw refused(`slots: a packet of ${slot.name} has more than 128 MiB.`);
+  }
+}
+
 function slotOf(path, given, looks) {
   const { name, per_client: perClient, columns, results = [] } = fields(
     path, given, ["name", "per_client", "columns"], ["results"]);
@@ -231,8 +189,8 @@ export async function readCampaign(json) {
                      "servers", "clients", "invitations", "slots"]);
   if (canonical(table) !== text || !/^[ -~]*$/.test(text)) throw refused("The campaign's JSON is not canonical.");
   const { protocol } = table;
-  if (!Object.hasOwn(SERVERS, protocol)) throw refused(`protocol: clients of ${protocol} are not supported.`);
-  if ((table.options.malicious ?? "no") !== "no") throw refused("options.malicious: such clients are not supported.");
+  if (!Object.hasOwn(SERVERS, protocol)) throw refused(`protocol: ${protocol} is no family of protocols.`);
+  checkOptions(protocol, table.options);
   if (!Array.isArray(table.servers) || !SERVERS[protocol].includes(table.servers.length)) {
     throw refused(`servers: ${protocol} does not run with that number of servers.`);
   }
@@ -248,171 +206,11 @@ export async function readCampaign(json) {
   whole("at_least", table.at_least, 1, places);
   if (again >= 1000 && table.slots.some((slot) => slot.results)) throw refused("slots: too many masks.");
   const slots = table.slots.map((slot, at) => slotOf(`slots[${at}].`, slot, again + 1));
+  const holders = protocol === "pika" ? 2 : servers.length;
+  if (protocol === "spdz2k" || table.options.malicious === "yes") tag(slots, table.options, holders, places, again);
   const hash = await sha256(joined(label("campaign"), ascii(text)));
-  return { json: text, hash, name: table.name, protocol, servers, clients: table.clients, places, slots,
+  return { json: text, hash, name: table.name, protocol, servers, holders, clients: table.clients, places, slots,
            invitations: table.invitations, atLeast: table.at_least };
-}
-
-// ---- words -------------------------------------------------------------------------------------------------------
-
-const typed = (one) => ({ 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array })[one.wordBytes];
-const invalid = (one, problem) => new ClientError("ValuesError", `Column ${one.name} (${one.dtype}): ${problem}`);
-
-/** Returns the values of a column in one list; nested lists must have the column's shape. */
-function flat(one, given) {
-  if (ArrayBuffer.isView(given) && !(given instanceof DataView)) {
-    if (given.length !== one.elements || one.shape.length === 0) {
-      throw invalid(one, `${given.length} values are given. Give ${one.elements}, in shape [${one.shape}].`);
-    }
-    return given;
-  }
-  let list = [given];
-  for (const axis of one.shape) {
-    if (!list.every((part) => Array.isArray(part) && part.length === axis)) {
-      throw invalid(one, `the values have another shape. Give them in shape [${one.shape}].`);
-    }
-    list = list.flat(1);
-  }
-  return list;
-}
-
-const half = (real) => {
-  const below = Math.floor(real), rest = real - below;
-  return rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below;
-};
-
-/** Returns a value in units of the last bit: a Number that is an integer, or a BigInt. */
-function unit(one, value, at) {
-  const where = one.shape.length === 0 ? "the value" : `the element at ${at}`;
-  let found = value;
-  if (typeof value === "boolean" && one.kind === "bit") found = Number(value);
-  if (typeof found === "bigint") found <<= BigInt(one.frac);
-  else if (typeof found !== "number") throw invalid(one, `${where} is not a number or a BigInt.`);
-  else if (one.kind === "fixed") {
-    if (!Number.isFinite(found)) throw invalid(one, `${where} is infinite or not a number.`);
-    found = half(found * 2 ** one.frac);
-  } else if (!Number.isSafeInteger(found)) {
-    throw invalid(one, `${where} is not an integer, or is beyond 2^53. Give integers beyond 2^53 as BigInt.`);
-  }
-  if (!(found >= one.lowest && found <= one.highest)) {
-    const [bound, side] = found < one.lowest ? [one.low, "below"] : [one.high, "above"];
-    const limit = bound === undefined ? `what ${one.dtype} holds` : `the bound ${bound}`;
-    throw invalid(one, `${where} is ${side} ${limit}.`);
-  }
-  return found;
-}
-
-/**
- * Returns the words of a packet's values. Those of masks are 0.
- *
- * Throws ClientError "ValuesError": a column is missing or unknown, or its values do not fit. No value is quoted.
- */
-export function encode(slot, values) {
-  const names = slot.columns.map((one) => one.name);
-  for (const name of Object.keys(values)) {
-    if (names.includes(name)) continue;
-    throw new ClientError("ValuesError", `Slot ${slot.name} has no column ${name}. Give: ${names.join(", ")}.`);
-  }
-  const words = new Uint8Array(slot.bytes);
-  let first = 0;
-  for (const one of slot.columns) {
-    if (!Object.hasOwn(values, one.name)) {
-      throw new ClientError("ValuesError", `Slot ${slot.name}: values of column ${one.name} are missing.`);
-    }
-    const list = flat(one, values[one.name]);
-    const target = one.kind === "bit" ? words.subarray(first, first + one.bytes) : new (typed(one))(one.elements);
-    for (let at = 0; at < list.length; at++) {
-      const found = unit(one, list[at], at);
-      if (one.kind === "bit") target[at >> 3] |= Number(found) << (at & 7);
-      else target[at] = one.wordBytes === 8 ? BigInt(found) : Number(found); // typed arrays take them mod 2^w
-    }
-    clear(target, one);
-    if (one.kind !== "bit") words.set(new Uint8Array(target.buffer), first);
-    first += one.bytes;
-  }
-  return words;
-}
-
-/** Calls `change(elements, column, mask)` with each column's elements, and writes them back; bits are bytes. */
-function eachColumn(layout, words, change) {
-  let first = 0;
-  for (const one of layout) {
-    const elements = one.kind === "bit" ? words.subarray(first, first + one.bytes)
-      : new (typed(one))(words.slice(first, first + one.bytes).buffer);
-    change(elements, one, first);
-    if (one.kind !== "bit") words.set(new Uint8Array(elements.buffer), first);
-    first += one.bytes;
-  }
-}
-
-function clear(elements, one) {
-  if (one.kind === "bit") {
-    elements[elements.length - 1] &= (1 << ((one.elements - 1) % 8 + 1)) - 1;
-  } else if (one.bits < 8 * one.wordBytes) {
-    const mask = one.wordBytes === 8 ? (1n << BigInt(one.bits)) - 1n : 2 ** one.bits - 1;
-    for (let at = 0; at < elements.length; at++) elements[at] &= mask;
-  }
-}
-
-/** Returns the words that a seed expands to: AES-256 in counter mode, unused bits cleared. */
-export async function stream(layout, seed, context, index) {
-  const info = joined(label("client/stream"), context, Uint8Array.of(index));
-  const material = await crypto.subtle.importKey("raw", seed, "HKDF", false, ["deriveKey"]);
-  const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info };
-  const key = await crypto.subtle.deriveKey(hkdf, material, { name: "AES-CTR", length: 256 }, false, ["encrypt"]);
-  const size = layout.reduce((sum, one) => sum + one.bytes, 0);
-  const counter = { name: "AES-CTR", counter: new Uint8Array(16), length: 128 };
-  const words = new Uint8Array(await crypto.subtle.encrypt(counter, key, new Uint8Array(size)));
-  eachColumn(layout, words, clear);
-  return words;
-}
-
-/** Subtracts words from words in place: bits by xor, other elements mod 2^k. */
-export function subtract(layout, words, less) {
-  eachColumn(layout, words, (elements, one, first) => {
-    const other = one.kind === "bit" ? less.subarray(first, first + one.bytes)
-      : new (typed(one))(less.slice(first, first + one.bytes).buffer);
-    if (one.kind === "bit") for (let at = 0; at < elements.length; at++) elements[at] ^= other[at];
-    else for (let at = 0; at < elements.length; at++) elements[at] -= other[at];
-    clear(elements, one);
-  });
-}
-
-/** Writes the masks of a packet's results behind the words of its values. */
-export async function mask(slot, words, seed, context) {
-  if (slot.maskBytes) words.set(await stream(slot.masks, seed, context, MASKS), slot.bytes - slot.maskBytes);
-}
-
-/** Returns the results of one look from the masked words that the servers reveal, as `{ shape, data }` by name. */
-export async function unmasked(slot, data, look, seed, context) {
-  if (data.length !== slot.resultBytes) throw new ClientError("WireError", "The result has another length.");
-  const words = data.slice(), start = look * slot.resultBytes;
-  const masks = await stream(slot.masks, seed, context, MASKS);
-  subtract(slot.results, words, masks.subarray(start, start + slot.resultBytes));
-  const found = {};
-  eachColumn(slot.results, words, (elements, one) => {
-    found[one.name] = { shape: one.shape, data: decoded(elements, one) };
-  });
-  return found;
-}
-
-function decoded(elements, one) {
-  const bitAt = (_, at) => (elements[at >> 3] >> (at & 7)) & 1;
-  if (one.kind === "bit") return Uint8Array.from({ length: one.elements }, bitAt);
-  if (one.kind === "uint") return elements.slice();
-  const signed = Array.from(elements, (element) => BigInt.asIntN(one.bits, BigInt(element)));
-  if (one.kind === "fixed") return Float64Array.from(signed, (value) => Number(value) / 2 ** one.frac);
-  return one.wordBytes === 8 ? BigInt64Array.from(signed) : Int32Array.from(signed, Number);
-}
-
-/** Returns the content of each receiver's part: seeds, and for the last one the words less all streams. */
-export async function split(slot, words, receivers, seeds, context) {
-  const contents = new Map();
-  for (const [at, seed] of seeds.entries()) {
-    subtract(slot.layout, words, await stream(slot.layout, seed, context, receivers[at]));
-    contents.set(receivers[at], seed);
-  }
-  return contents.set(receivers.at(-1), words);
 }
 
 // ---- packets -----------------------------------------------------------------------------------------------------
@@ -429,6 +227,14 @@ export function packHeader(header) {
 /** Returns what streams are bound to: campaign, client, slot, item and number. */
 export const contextOf = (header) => joined(
   header.campaign, header.client, integer(header.slot, 2), integer(header.item, 2), integer(header.number, 8));
+
+/** Returns the content of each receiver's part; `seeds` as many as `seedsOf` says. The words are overwritten. */
+export async function split(slot, words, receivers, seeds, context) {
+  return slot.tagging ? tagged.split(slot, words, seeds, context) : splitPlain(slot, words, receivers, seeds, context);
+}
+
+/** Returns how many seeds a packet has: one for each receiver, or without tags for each but the last. */
+export const seedsOf = (slot, receivers) => receivers.length - (slot.tagging ? 0 : 1);
 
 /** Reads an invitation's text. */
 export function readInvitation(text) {

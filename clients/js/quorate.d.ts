@@ -21,7 +21,7 @@ export interface Campaign {
   readonly json: string;
   readonly hash: Uint8Array;
   readonly name: string;
-  readonly protocol: "rss" | "aby" | "pika";
+  readonly protocol: "rss" | "aby" | "pika" | "spdz2k";
 }
 
 /** A client's pair of keys on P-256, for ECDSA. */

@@ -1,7 +1,7 @@
 /**
  * Quorate's client for browsers and Node 20: gives values to the servers of a campaign, none of which sees them.
  *
- * It needs WebCrypto and `fetch`, and nothing else. `packets.js`, beside it, makes the bytes.
+ * It needs WebCrypto and `fetch`, and nothing else. `packets.js` and what it imports, beside it, make the bytes.
  * @module
  */
 
@@ -208,7 +208,8 @@ export class Client {
     if (words) {
       const context = wire.contextOf(header);
       if (layout.results.length) await wire.mask(layout, words, (masks[number] = random(32)), context);
-      contents = await wire.split(layout, words, receivers, receivers.slice(1).map(() => random(32)), context);
+      const seeds = Array.from({ length: wire.seedsOf(layout, receivers) }, () => random(32));
+      contents = await wire.split(layout, words, receivers, seeds, context);
     }
     const packets = await wire.makePackets(campaign, key, header, contents, invitation);
     const made = { number, base: last.base, masks, packets, receipts: packets.map(() => null), greeted: false };
@@ -343,7 +344,7 @@ async function limited(response, most) {
 /** Returns the servers that a value is shared between; of `rss` at random, so that each has as many parts. */
 function chosen(campaign) {
   const count = campaign.servers.length, servers = [...Array(count).keys()];
-  if (campaign.protocol !== "rss") return [0, 1];
+  if (campaign.protocol !== "rss") return servers.slice(0, campaign.holders);
   for (let at = count - 1; at > 0; at--) {
     const other = crypto.getRandomValues(new Uint32Array(1))[0] % (at + 1);
     [servers[at], servers[other]] = [servers[other], servers[at]];

@@ -20,6 +20,7 @@ from typing import Any
 
 from quorate_client._fields import Table, read_slot
 from quorate_client._slots import Column, Dtype, Slot
+from quorate_client._tagging import Tagging
 from quorate_client.errors import CampaignError
 from quorate_client.keys import POINT_BYTES, from_text, is_point, to_text
 
@@ -34,13 +35,16 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 _LABEL = b"quorate/campaign/1\0"
 
 #: Families whose clients are supported, and their numbers of servers.
-FAMILIES = {"rss": (3, 5, 7), "aby": (2,), "pika": (3,)}
+FAMILIES = {"rss": (3, 5, 7), "aby": (2,), "pika": (3,), "spdz2k": tuple(range(2, 9))}
 
 #: Elements and bytes of a packet.
 _MOST_ELEMENTS = 1 << 27
 _MOST_BYTES = 128 << 20
 _MOST_CLIENTS = 1 << 24
 _MOST_SLOTS = 1 << 16
+
+#: Packets of a campaign whose servers may cheat, in all: bounds on what stays unseen count them.
+_MOST_TAGGED = 1 << 20
 _ID_BYTES = 16
 
 #: Characters of a name: fewer than digits of a hash, so that commands tell one from the other.
@@ -74,7 +78,7 @@ class Campaign:
     Attributes:
         name: its name.
         id: 16 random bytes as base64url, by which campaigns that are otherwise alike differ.
-        protocol: the family: "rss", "aby" or "pika".
+        protocol: the family: "rss", "aby", "pika" or "spdz2k".
         options: the family's options, as a session takes them.
         program: the hashes of the runs that may reveal what depends on values, as `quorate explain` prints them, with
             commas between; "" for any run.
@@ -234,19 +238,24 @@ class Campaign:
         return names.index(name)
 
     @property
+    def is_tagged(self) -> bool:
+        """Whether the family lets servers cheat, so that words have tags: see `tagged`."""
+        return self.protocol == "spdz2k" or self.options.get("malicious") == "yes"
+
+    @property
     def receivers(self) -> int:
-        """The number of servers that get a part of each value: all but the tolerated corruptions."""
-        return (len(self.servers) + 1) // 2 if self.protocol == "rss" else 2
+        """The number of servers that get a part of each value; of `rss`, all but the tolerated corruptions."""
+        return (len(self.servers) + 1) // 2 if self.protocol == "rss" else self.holders
 
     @property
     def holders(self) -> int:
         """The number of servers that may get parts: all, or the first ones."""
-        return len(self.servers) if self.protocol == "rss" else 2
+        return 2 if self.protocol == "pika" else len(self.servers)
 
     def takes_receivers(self, receivers: tuple[int, ...]) -> bool:
         """Whether values may be shared between these servers, in ascending order."""
         if self.protocol != "rss":
-            return receivers == (0, 1)
+            return receivers == tuple(range(self.holders))
         within = all(0 <= server < len(self.servers) for server in receivers)
         return within and len(receivers) == self.receivers and list(receivers) == sorted(set(receivers))
 
@@ -266,8 +275,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
     table = Table("", fields)
     protocol = _protocol(table)
     options = table.texts_by_name("options")
-    if options.get("malicious", "no") != "no":
-        raise CampaignError('options.malicious: clients of malicious `pika` are not supported. Choose "no".')
+    _check_options(protocol, options)
     servers = tuple(_server(one) for one in table.tables("servers"))
     _check_servers(protocol, servers)
     clients = _clients(table)
@@ -300,11 +308,23 @@ def _read(fields: dict[str, Any]) -> Campaign:
 
 def _protocol(table: Table) -> str:
     protocol = table.text("protocol", 40)
-    if protocol == "spdz2k":
-        raise CampaignError("protocol: clients of `spdz2k` are not supported. Choose rss, aby or pika.")
     if protocol not in FAMILIES:
-        raise CampaignError(f"protocol: {protocol!r} is no family of protocols. Choose rss, aby or pika.")
+        raise CampaignError(f"protocol: {protocol!r} is no family of protocols. Choose rss, aby, pika or spdz2k.")
     return protocol
+
+
+def _check_options(protocol: str, options: dict[str, str]) -> None:
+    """Checks the options that say who may cheat and how likely it stays unseen; servers check all of them."""
+    malicious = options.get("malicious", "no")
+    if malicious not in ("no", "yes"):
+        raise CampaignError('options.malicious: choose "no" or "yes".')
+    if malicious == "yes" and protocol != "pika":
+        raise CampaignError('options.malicious: only `pika` has this option. Remove it, or choose "no".')
+    if options.get("mac") == "32" and options.get("allow_weak") != "yes":
+        raise CampaignError(
+            'options.mac: "32" gives 26 bits of statistical security, and 40 are usual. Choose "48" or "64", or set '
+            'allow_weak = "yes".'
+        )
 
 
 def _server(table: Table) -> Server:
@@ -369,10 +389,28 @@ def _check(campaign: Campaign) -> None:
         raise CampaignError(f"slots: there must be 1 to {_MOST_SLOTS}, not {len(campaign.slots)}.")
     if len({slot.name for slot in campaign.slots}) != len(campaign.slots):
         raise CampaignError("slots: two slots have the same name.")
+    if campaign.is_tagged:
+        _check_tagged(campaign)
     for index, slot in enumerate(campaign.slots):
         if slot.elements > _MOST_ELEMENTS:
             raise CampaignError(
                 f"slots[{index}]: a packet has {slot.elements} elements, and at most {_MOST_ELEMENTS} are supported."
             )
-        if slot.bytes > _MOST_BYTES:
-            raise CampaignError(f"slots[{index}]: a packet has {slot.bytes} bytes, and at most {_MOST_BYTES} are sent.")
+        size = Tagging.of(campaign, slot).content_bytes(campaign.holders - 1) if campaign.is_tagged else slot.bytes
+        if size > _MOST_BYTES:
+            raise CampaignError(f"slots[{index}]: a packet has {size} bytes, and at most {_MOST_BYTES} are sent.")
+
+
+def _check_tagged(campaign: Campaign) -> None:
+    """Checks what the argument for servers that cheat asks for."""
+    if campaign.again:
+        raise CampaignError(
+            "again: where servers may cheat, there is one look, since a server could have a client left out of another "
+            "one. Choose 0, and make another campaign for other results."
+        )
+    packets = campaign.most_clients * sum(slot.per_client for slot in campaign.slots)
+    if packets > _MOST_TAGGED:
+        raise CampaignError(
+            f"slots: clients may give {packets} packets in all, and where servers may cheat at most {_MOST_TAGGED} are "
+            "supported. Make several campaigns."
+        )

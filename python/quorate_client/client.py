@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from quorate_client import words
+from quorate_client import wire, words
 from quorate_client._https import Answer, Links
 from quorate_client._outbox import Item, Outbox
 from quorate_client.campaign import Campaign
@@ -35,7 +35,7 @@ from quorate_client.errors import (
 from quorate_client.invitation import Invitation
 from quorate_client.keys import ClientKey, from_text, to_text
 from quorate_client.statements import Hello, Receipt, Status, results_from_json, sign_request
-from quorate_client.wire import MOST_NUMBER, VALUES, WITHDRAWN, Header, Packet, fresh_seeds, make_packets
+from quorate_client.wire import MOST_NUMBER, VALUES, WITHDRAWN, Header, Packet, make_packets
 
 __all__ = ["Client", "client"]
 
@@ -278,7 +278,7 @@ class Client:
                 seed = secrets.token_bytes(words.SEED_BYTES)
                 words.mask(slot, encoded, seed, header.context)
                 masks[str(number)] = to_text(seed)
-            contents = words.split(slot, encoded, receivers, fresh_seeds(receivers), header.context)
+            contents = wire.split(self._campaign, header, encoded)
         packets = make_packets(self._campaign, self._key, header, contents, self._invitation)
         made = Item(last.slot, last.item, number, last.base, masks, mark, is_pending=True)
         self._outbox.keep(made, packets)
@@ -394,6 +394,6 @@ def _receivers(campaign: Campaign) -> tuple[int, ...]:
     Their loads differ: the last of them gets words, and the others get seeds.
     """
     if campaign.protocol != "rss":
-        return (0, 1)
+        return tuple(range(campaign.holders))
     chosen = secrets.SystemRandom().sample(range(len(campaign.servers)), campaign.receivers)
     return tuple(sorted(chosen))

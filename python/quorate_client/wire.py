@@ -8,8 +8,8 @@ no receivers. All servers get the same header, and nothing in it depends on the 
 sealed part. The tag is HMAC-SHA256 of a label and H under the invitation's secret for this server, or 32 zeros if the
 campaign lists its clients.
 
-**Sealed part**: the content that `words.split` returns, by HPKE, whose `info` is a label, i u8 and H. It is empty for a
-server that is no receiver.
+**Sealed part**: the content that `split` returns, by HPKE, whose `info` is a label, i u8 and H. It is empty for a
+server that is no receiver. The content is that of `tagged` where servers may cheat, and otherwise that of `words`.
 
 Every length is checked before anything is read. `WireError.field` names what is wrong.
 """
@@ -23,7 +23,9 @@ import secrets
 import struct
 from collections.abc import Callable, Mapping, Sequence
 
-from quorate_client import words
+import numpy as np
+
+from quorate_client import tagged, words
 from quorate_client._slots import Slot
 from quorate_client.campaign import Campaign
 from quorate_client.errors import WireError
@@ -37,11 +39,14 @@ __all__ = [
     "WITHDRAWN",
     "Header",
     "Packet",
+    "check_content",
     "check_header",
     "fresh_seeds",
+    "lengths",
     "make_packets",
     "open_part",
     "packet_bytes",
+    "split",
     "unpack",
 ]
 
@@ -226,8 +231,8 @@ def unpack(
         WireError: the packet is refused; `field` names why.
     """
     header = Header.unpack(body)
-    slot = check_header(campaign, header)
-    wanted = packet_bytes(slot, header, server)
+    check_header(campaign, header)
+    wanted = packet_bytes(campaign, header, server)
     if len(body) != wanted:
         raise WireError("length", f"The packet has {len(body)} bytes, and this one takes {wanted}.")
     packet = Packet.of(server, body)
@@ -252,9 +257,21 @@ def _tag(secret: bytes, header: Header) -> bytes:
     return hmac.digest(secret, _TAG_LABEL + header.pack(), "sha256")
 
 
-def packet_bytes(slot: Slot, header: Header, server: int) -> int:
+def packet_bytes(campaign: Campaign, header: Header, server: int) -> int:
     """Returns the bytes of a server's packet, which follow from its header."""
-    return _around(words.content_bytes(slot, header.receivers, server))
+    slot = campaign.slots[header.slot]
+    if not campaign.is_tagged:
+        return _around(words.content_bytes(slot, header.receivers, server))
+    return _around(tagged.Tagging.of(campaign, slot).content_bytes(server) if header.receivers else 0)
+
+
+def lengths(campaign: Campaign, server: int) -> frozenset[int]:
+    """Returns the lengths that packets for a server may have."""
+    if campaign.is_tagged:
+        contents = [tagged.Tagging.of(campaign, slot).content_bytes(server) for slot in campaign.slots]
+    else:
+        contents = [words.SEED_BYTES, *(slot.bytes for slot in campaign.slots)]
+    return frozenset(map(_around, (0, *contents)))
 
 
 def _around(content: int) -> int:
@@ -266,7 +283,7 @@ def _part_info(header: Header, server: int) -> bytes:
 
 
 def open_part(key: ServiceKey, packet: Packet) -> bytes:
-    """Returns the content of an unpacked packet: a seed, words or nothing, as `words.own_words` takes and checks it.
+    """Returns the content of an unpacked packet. It is not checked: see `check_content`.
 
     Raises:
         WireError: the part was sealed to another key or for another header, or was changed.
@@ -277,6 +294,19 @@ def open_part(key: ServiceKey, packet: Packet) -> bytes:
         return key.open(_part_info(packet.header, packet.server), packet.sealed)
     except ValueError as error:
         raise WireError("part", f"The part cannot be opened: {error}.") from None
+
+
+def check_content(campaign: Campaign, packet: Packet, content: bytes) -> None:
+    """Checks the content of an unpacked packet's part: lengths, and bits that are not used.
+
+    Raises:
+        WireError: the content has another length, or a bit that is not used is 1.
+    """
+    header, slot = packet.header, campaign.slots[packet.header.slot]
+    if campaign.is_tagged and header.receivers:
+        tagged.check(tagged.Tagging.of(campaign, slot), packet.server, content)
+    elif packet.server in header.receivers[-1:]:  # a seed is right by its length, which its packet's length implies
+        words.check(slot, np.frombuffer(content, np.uint8))
 
 
 def make_packets(
@@ -292,7 +322,7 @@ def make_packets(
         campaign: the campaign.
         key: the client's key.
         header: the header.
-        contents: what `words.split` returns; empty if the packet withdraws.
+        contents: what `split` returns; empty if the packet withdraws.
         invitation: the invitation, if the campaign has invitations.
     """
     packets = []
@@ -302,6 +332,21 @@ def make_packets(
         unsigned = Packet(index, header, b"", tag, sealed)
         packets.append(b"".join((header.pack(), key.sign(unsigned.signed), tag, sealed)))
     return packets
+
+
+def split(campaign: Campaign, header: Header, encoded: words.Words) -> dict[int, bytes | memoryview]:
+    """Returns the content of each receiver's part, with fresh seeds. The encoded values are overwritten.
+
+    Arguments:
+        campaign: the campaign.
+        header: the header; its kind is `VALUES`.
+        encoded: the values and masks, as `words.encode` and `words.mask` make them.
+    """
+    slot, seeds = campaign.slots[header.slot], fresh_seeds(header.receivers)
+    if campaign.is_tagged:
+        seeds.append(secrets.token_bytes(words.SEED_BYTES))
+        return tagged.split(tagged.Tagging.of(campaign, slot), encoded, seeds, header.context)
+    return words.split(slot, encoded, header.receivers, seeds, header.context)
 
 
 def fresh_seeds(receivers: Sequence[int]) -> list[bytes]:

@@ -36,6 +36,7 @@ from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
 from quorate.campaigns._store import SERVE, Store, run_of
+from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
 __all__ = [
     "SERVE",
@@ -52,6 +53,8 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFull",
+    "TaggedParts",
+    "TaggedRows",
     "agreed",
     "approve",
     "approved",

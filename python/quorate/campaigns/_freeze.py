@@ -15,11 +15,12 @@ from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS,
 from quorate.campaigns._approved import close, find_hash
 from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, note_unfit, unfit_packets
 from quorate.campaigns._errors import Refused, Spent, StoreError
+from quorate.campaigns._parts import LIST, Reader
 from quorate.campaigns._results import keep_results, packed
-from quorate.campaigns._sealing import place_of_part
 from quorate.campaigns._settings import Settings, read_store_key
 from quorate.campaigns._store import Store, run_of
-from quorate_client import Campaign, wire
+from quorate.campaigns._tagged import TaggedParts
+from quorate_client import Campaign
 from quorate_client import words as layout
 
 __all__ = ["Frozen", "freeze"]
@@ -27,7 +28,7 @@ __all__ = ["Frozen", "freeze"]
 #: Rows that are read at a time.
 _ROWS = 256
 
-_LIST, _ANEW = "give the list that `agreed` returned", "make a new campaign"
+_ANEW = "make a new campaign"
 
 
 class Frozen:
@@ -82,34 +83,37 @@ class Frozen:
             has the name ("result", look, name).
 
         Raises:
-            Refused: `words` has another shape, or names packets that this server does not have.
+            Refused: `words` has another shape, or names packets that this server does not have; or parts have tags.
             StoreError: a part does not open.
         """
         self._check(slot, words)
+        if self.campaign.is_tagged:
+            raise Refused(409, "parts of this campaign have tags", "call `tagged` instead")
         columns = self.campaign.slots[slot]
         found = [_zeros(column, len(words)) for column in columns.layout]
-        is_missing = present(words)
-        order = numbers(words)
-        key = self._store.keys.load(self.campaign.hash)
-        query = """SELECT place, item, number, header, digest, parts.sealed FROM packets
-            LEFT JOIN parts USING (campaign, slot, place, item, number)"""
-        for place, item, number, header, digest, sealed in self._packets(query, slot):
-            row = self._row(slot, place, item)
-            if not is_missing[row] or number != order[row] or digest != words[row, DIGEST].tobytes():
-                continue
-            is_missing[row] = False
-            if sealed is not None:
-                head = wire.Header.unpack(header)
-                bound_to = place_of_part(self.campaign.hash, place, head.client, slot, item, number, digest)
-                for column, part in zip(found, self._part(head, key.open_part(sealed, bound_to)), strict=True):
-                    column[row] = part
-        if is_missing.any():
-            raise Refused(409, f"the agreed list names {is_missing.sum()} packets that are not here", _LIST)
+        reader = Reader(self._store, self.campaign, slot, words)
+        for first in range(0, len(words), _ROWS):
+            for row, header, content in reader.read(first, first + _ROWS):
+                if content is not None:
+                    own = layout.own_words(columns, content, header.receivers, self.me, header.context)
+                    for column, part in zip(found, layout.columns(columns, own), strict=True):
+                        column[row] = part
         return dict(zip(columns.names, found, strict=True))
 
-    def _part(self, header: wire.Header, content: bytes) -> list[npt.NDArray[Any]]:
-        slot = self.campaign.slots[header.slot]
-        return layout.columns(slot, layout.own_words(slot, content, header.receivers, self.me, header.context))
+    def tagged(self, slot: int, words: Words) -> TaggedParts:
+        """Returns this server's parts of the packets that count, where servers may cheat; they are read when asked for.
+
+        Args:
+            slot: the index of the slot.
+            words: the packets that count: `np.int32[rows, 12]`.
+
+        Raises:
+            Refused: `words` has another shape, servers of the family do not cheat, or this server holds no parts.
+        """
+        self._check(slot, words)
+        if not self.campaign.is_tagged or self.me >= self.campaign.holders:
+            raise Refused(409, f"server {self.me} holds no parts with tags", "call `parts` in families without tags")
+        return TaggedParts(Reader(self._store, self.campaign, slot, words), self.me)
 
     def seen(self, looks: int, list_hash: bytes) -> None:
         """Marks that a result may be seen from now on. The mark is on the disk when this returns.
@@ -233,7 +237,7 @@ class Frozen:
     def _check(self, slot: int, words: Words) -> None:
         shape = (self.rows(slot), WORDS)
         if words.shape != shape or words.dtype != np.int32:
-            raise Refused(409, f"the list of slot {slot} is not np.int32 of shape {shape}", _LIST)
+            raise Refused(409, f"the list of slot {slot} is not np.int32 of shape {shape}", LIST)
 
     def _row(self, slot: int, place: int, item: int) -> int:
         return int(place) * self.campaign.slots[slot].per_client + int(item)

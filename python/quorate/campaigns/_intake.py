@@ -10,14 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-import numpy as np
-
 from quorate.campaigns._errors import Refused
 from quorate.campaigns._rules import Offer, keep, refuse_closed
 from quorate.campaigns._sealing import CampaignKey, place_of_part
 from quorate.campaigns._store import Store
-from quorate_client import Campaign, ServiceKey, WireError, wire, words
-from quorate_client.keys import SEAL_BYTES, SIGNATURE_BYTES, from_text
+from quorate_client import Campaign, ServiceKey, WireError, wire
+from quorate_client.keys import from_text
 from quorate_client.statements import Hello, ItemStatus, Receipt, Result, Status, check_request
 
 __all__ = ["Intake"]
@@ -85,7 +83,7 @@ class Intake:
             key = self._key
             packet = wire.unpack(self.campaign, self.me, body, key.invitation)
             content = wire.open_part(self._service_key, packet)
-            self._check_padding(packet.header, content)
+            wire.check_content(self.campaign, packet, content)
         except WireError as error:
             raise _refused(error) from None
         header = packet.header
@@ -108,11 +106,6 @@ class Intake:
                     raise
 
         self._store.read(look)
-
-    def _check_padding(self, header: wire.Header, content: bytes) -> None:
-        """Checks the words of a part; a seed is right by its length, which its packet's length implies."""
-        if header.receivers and self.me == header.receivers[-1]:
-            words.check(self.campaign.slots[header.slot], np.frombuffer(content, np.uint8))
 
     def store(self, offer: Offer) -> Future[int]:
         """Stores a checked packet; the future's result is when it was stored first, in seconds since 1970.
@@ -202,9 +195,7 @@ class Intake:
     @functools.cached_property
     def lengths(self) -> frozenset[int]:
         """The lengths that packets for this server may have."""
-        around = wire.HEADER_BYTES + SIGNATURE_BYTES + wire.TAG_BYTES
-        contents = {words.SEED_BYTES, *(slot.bytes for slot in self.campaign.slots)}
-        return frozenset({around, *(around + SEAL_BYTES + content for content in contents)})
+        return wire.lengths(self.campaign, self.me)
 
 
 def _refused(error: WireError) -> Refused:
