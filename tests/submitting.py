@@ -10,7 +10,7 @@ from typing import Any
 
 import quorate as qr
 from campaigning import Servers
-from protocols import Place, places
+from protocols import FORMS, Place, places
 from quorate.campaigns import History
 from quorate_client.campaign import FAMILIES
 
@@ -22,8 +22,10 @@ COLUMNS = [
     {"name": "code", "dtype": "int(64)"},
 ]
 
-#: Sessions read campaigns of families in which servers follow the protocol.
-HERE = [place for place in places() if place.protocol in FAMILIES and place.protocol != "spdz2k"]
+HERE = [place for place in places() if place.protocol in FAMILIES] + FORMS
+
+#: Places where parties may cheat.
+CHEATING = [Place("spdz2k", 2), Place("spdz2k", 3), *FORMS]
 
 
 def person(i: int) -> dict[str, Any]:
@@ -67,7 +69,9 @@ class Out:
 @contextlib.contextmanager
 def served(folder: Path, place: Place, clients: int = 6, **changed: Any) -> Iterator[Servers]:
     slots = changed.pop("slots", [{"name": "people", "per_client": 1, "columns": [dict(c) for c in COLUMNS]}])
-    servers = Servers.of(folder, place.protocol, clients, n=place.parties, slots=slots, **changed)
+    options = {name: {True: "yes"}.get(value, value) for name, value in place.options}
+    fields = {"options": options, "slots": slots, **changed}
+    servers = Servers.of(folder, place.protocol, clients, n=place.parties, **fields)
     try:
         yield servers
     finally:

@@ -17,7 +17,7 @@ from quorate.tables._submissions import Submissions
 from quorate_client import wire, words
 from quorate_client.keys import to_text
 from quorate_client.statements import sign_request
-from submitting import COLUMNS, HERE, Out, closed, person, served, states
+from submitting import CHEATING, COLUMNS, HERE, Out, closed, person, served, states
 
 
 @pytest.fixture(autouse=True)
@@ -67,12 +67,13 @@ def received(servers: Servers, client: int, number: int = 1) -> list[dict[str, A
 
 @pytest.mark.parametrize("place", HERE, ids=str)
 def test_clients_get_results_that_they_alone_can_read(tmp_path: Path, place: Place) -> None:
-    with served(tmp_path, place, slots=with_results(), again=1) as servers:
+    looks = 1 if place in CHEATING else 2
+    with served(tmp_path, place, slots=with_results(), again=looks - 1) as servers:
         for i in (0, 1, 3):
             servers.give(i, values=person(i))
         servers.give(1, 2, person(5))
         file, settings = closed(servers)
-        for _ in range(2):
+        for _ in range(looks):
             with among(place) as mpc:
                 given = mpc.campaign(file, config=settings)
                 results = results_of(mpc, given)
@@ -80,9 +81,9 @@ def test_clients_get_results_that_they_alone_can_read(tmp_path: Path, place: Pla
                 with pytest.raises(qr.SubmissionError, match="were given results in this session"):
                     given.answer(results)
         for client, number, values in ((0, 1, person(0)), (1, 2, person(5)), (3, 1, person(3))):
-            looks = received(servers, client, number)
-            assert len(looks) == 2
-            for found in looks:
+            every = received(servers, client, number)
+            assert len(every) == looks
+            for found in every:
                 assert found["rank"] == values["salary"] - 60_000
                 assert found["share"].tolist() == [values["rate"], -values["rate"]]
                 assert found["above"] == (values["salary"] > 50_001)

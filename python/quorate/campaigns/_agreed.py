@@ -17,7 +17,18 @@ import numpy.typing as npt
 
 from quorate.campaigns._errors import Refused, Spent
 
-__all__ = ["CANDIDATES", "WORDS", "History", "agreed", "hash_of_list", "looks_before", "newest", "numbers", "present", "settled"]
+__all__ = [
+    "CANDIDATES",
+    "WORDS",
+    "History",
+    "agreed",
+    "hash_of_list",
+    "looks_before",
+    "newest",
+    "numbers",
+    "present",
+    "settled",
+]
 
 #: Packets of a row that a server keeps, and words of each in a record.
 CANDIDATES, WORDS = 2, 12

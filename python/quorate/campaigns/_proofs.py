@@ -8,7 +8,7 @@ all; R rows of coins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class Proofs:
         return found
 
     def fit(
-        self, coins: npt.NDArray[np.uint64], lows: Mapping[int, npt.NDArray[Any]], shown: Mapping[int, Any]
+        self, coins: npt.NDArray[np.uint64], lows: Sequence[npt.NDArray[Any]], shown: Sequence[npt.NDArray[Any]]
     ) -> npt.NDArray[np.bool_]:
         """Returns for which places all that the other holders show fits this server's keys.
 
@@ -143,8 +143,7 @@ def _unused(words: Limbs, bits: int) -> npt.NDArray[np.bool_]:
     used[:whole] = (1 << _LIMB_BITS) - 1
     if rest:
         used[whole] = (1 << rest) - 1
-    found: npt.NDArray[np.bool_] = (words & ~used).any(axis=-1)
-    return found
+    return np.asarray((words & ~used).any(axis=-1), bool)
 
 
 def _low(words: Limbs, bits: int) -> npt.NDArray[Any]:

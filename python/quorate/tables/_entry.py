@@ -64,7 +64,7 @@ class Bound:
 class Entry:
     """The way of a slot's values into a session."""
 
-    def __init__(self, session: Session, bound: _Bound, slot: int) -> None:
+    def __init__(self, session: Session, bound: Bound, slot: int) -> None:
         self.session, self._bound, self.index = session, bound, slot
         self._campaign: Campaign = bound.campaign
         self.slot: Slot = bound.campaign.slots[slot]
@@ -156,7 +156,9 @@ class Entry:
     def masks(self) -> Iterator[SecretArray]:
         """Enters the masks of the slot's results for this look, as words."""
         look = self._bound.looks
-        for column, parts in self._inputs_of_columns(self.slot.results, self.words, lambda name: ("result", look, name)):
+        for column, parts in self._inputs_of_columns(
+            self.slot.results, self.words, lambda name: ("result", look, name)
+        ):
             yield self._submitted(parts, f"{self.slot.name}: mask of {column.name}", self.words_of(column))
 
     def _inputs_of_columns(

@@ -163,7 +163,7 @@ class Campaigning:
         key = campaign.hash, campaign.slot_index(slot)
         if key not in entered:
             if campaign.is_tagged and bound.is_looked_at:
-                raise SubmissionError(at("campaign: results were revealed already: read all slots before the first one"))
+                raise SubmissionError(at("campaign: results were revealed already: read all slots before"))
             entry = (TaggedEntry if campaign.is_tagged else Entry)(session, bound, key[1])
             if campaign.is_tagged:
                 entered[key] = None  # masks of an attempt are used once, also if it fails
@@ -258,7 +258,7 @@ def _agree(session: Session, bound: Bound) -> None:
     for start, end, shape, slot in zip(ends, ends[1:], shapes, campaign.slots, strict=False):
         common = (newest if campaign.is_tagged else agreed)([row[start:end].reshape(shape) for row in heard])
         bound.chosen.append(settled(common, slot.per_client))
-    bound.attempts = np.minimum(heard[:, _HEAD_WORDS : ends[0]].astype(np.uint32), ATTEMPTS)
+    bound.attempts = heard[:, _HEAD_WORDS : ends[0]].astype(np.uint32)
     bound.list_hash = hash_of_list(campaign.hash, bound.chosen)
     before = [History(int.from_bytes(head[32:36], "little"), head[36:]) for head in heads]
     bound.looks = looks_before(before, campaign.again, bound.list_hash)

@@ -67,18 +67,23 @@ class TaggedEntry(Entry):
         held = self._held(proofs)
         coins, lows = self._combinations(held)
         shown = self._shown(proofs, coins)
-        fit = {party: proof.fit(coins, lows, shown) for party, proof in proofs.items()}
-        for party, fits in fit.items():
-            self._bound.states[party].unfit(self.index, words, ~fits)
+        fit = {party: proof.fit(coins, list(lows), list(shown)) for party, proof in proofs.items()}
+        if words is not None:
+            for party, fits in fit.items():
+                self._bound.states[party].unfit(self.index, words, ~fits)
         said = self._inputs("places that fit", dtypes.bit, (self.places,), fit)
         told = self._tell(self.session.stack(said), "which places of {} fit the keys of each holder")
         values = [array[:, : self._elements]._node for array in held]
         self._sums = self._submitted(values, self.slot.name, dtypes.uint(self._tagging.bits_low))
-        return np.zeros(self.places, bool) if words is None else words.any(axis=1) & ~np.asarray(told).all(axis=0)
+        unfit = np.zeros(self.places, bool)
+        if words is not None:
+            unfit[:] = words.any(axis=1) & ~np.asarray(told, bool).all(axis=0)
+        return unfit
 
     def _proofs(self, words: np.ndarray | None) -> dict[int, Proofs]:
         """Notes the attempts of the holders of this process, and returns their proofs."""
         from quorate.campaigns import Proofs
+        from quorate_client.tagged import ATTEMPTS
 
         if words is None:
             return {}
@@ -86,6 +91,7 @@ class TaggedEntry(Entry):
         holders = {party: state for party, state in self._bound.states.items() if party < len(made)}
         for party, state in holders.items():
             state.attempt(slot, made[party] + 1)
+        made = [min(number, ATTEMPTS - 1) for number in made]  # others may state any number
         return {party: Proofs(state.tagged(slot, words), party, made) for party, state in holders.items()}
 
     def _held(self, proofs: Mapping[int, Proofs]) -> list[SecretArray]:
@@ -158,7 +164,7 @@ class TaggedEntry(Entry):
         words = self._counted[:, first : first + column.elements].reshape(self.places, *column.shape)
         if dtype == dtypes.bit:
             lowest = self._submitted([words._node], name, dtypes.uint(1))
-            words = lowest.bit_decompose().reshape(words.shape)
+            words = lowest.bits().reshape(words.shape)
         return self._submitted([words._node], name, dtype)
 
     def _present(self, words: np.ndarray | None) -> SecretArray:
