@@ -7,7 +7,8 @@ use std::fmt;
 
 use crate::ConfigProblem;
 
-/// Bytes of a session's identifier: half of it is a hash of the name, half identifies the options of a default name.
+/// Bytes of a session's identifier: half of it is a hash of the name; half identifies the options of a default name, or
+/// is another hash of one that was given. So nobody finds two given names of one identifier.
 pub(crate) const ID_BYTES: usize = 2 * HALF;
 /// Half of an identifier.
 const HALF: usize = 8;
@@ -16,6 +17,7 @@ const MAX_NAME_BYTES: usize = 64;
 
 const NAME: &str = "quorate-net 2026-11-29 name of a session";
 const OPTIONS: &str = "quorate-net 2026-11-29 options of a session with a default name";
+const GIVEN: &str = "quorate-net 2026-11-30 given name of a session";
 const BRANCH: &str = "quorate-net 2026-11-30 branch of a session";
 
 /// The identifier of a session in hellos and answers: hashes of its name and options.
@@ -60,7 +62,7 @@ impl SessionName {
     pub(crate) fn id(&self) -> SessionId {
         let mut id = [0; ID_BYTES];
         id[..HALF].copy_from_slice(&half(NAME, self.name.as_bytes()));
-        id[HALF..].copy_from_slice(&self.options.unwrap_or_default());
+        id[HALF..].copy_from_slice(&self.options.unwrap_or_else(|| half(GIVEN, self.name.as_bytes())));
         id
     }
 }
@@ -113,6 +115,8 @@ mod tests {
             assert_eq!(is_namesake(&ids[0], id), i != 1, "{i}");
         }
         assert_eq!(name("a").with_options(b"x").id(), ids[3]);
+        assert!(ids.iter().all(|id| id[HALF..] != [0; HALF]), "all of it depends on the name or the options");
+        assert_ne!(ids[0][HALF..], ids[1][HALF..]);
     }
 
     #[test]

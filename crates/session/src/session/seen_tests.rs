@@ -54,7 +54,14 @@ fn program(session: &mut Session) -> [NodeId; 3] {
     [given, own, sum]
 }
 
-const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protocol::Aby, 2), (Protocol::Pika, 3)];
+const FAMILIES: [(Protocol, usize); 6] = [
+    (Protocol::Rss, 3),
+    (Protocol::Aby, 2),
+    (Protocol::Pika, 3),
+    (Protocol::PikaMalicious, 3),
+    (Protocol::Spdz2k, 2),
+    (Protocol::Spdz2k, 3),
+];
 
 /// A result that goes to one party, too, is marked at all of them. Results of which clients have no part are not.
 #[test]
