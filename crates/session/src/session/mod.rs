@@ -10,6 +10,8 @@ mod branching;
 mod branching_tests;
 mod check;
 #[cfg(test)]
+mod entry_tests;
+#[cfg(test)]
 mod held_links_tests;
 mod leaving;
 mod plans;
