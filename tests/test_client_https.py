@@ -28,7 +28,6 @@ from quorate_client import (
     Unreachable,
     statements,
     wire,
-    words,
 )
 from quorate_client.keys import to_text
 
@@ -361,7 +360,7 @@ ANSWER = [{**clients.SLOT, "results": [{"name": "mean", "dtype": "fixed(40, 8)",
 
 def revealed(campaign: Any, server: Any, number: int, look: int, value: list[float]) -> statements.Result:
     """Returns a result plus the mask that the servers' parts of a packet add up to."""
-    slot, total = campaign.slots[0], 0
+    total: Any = 0
     for one in (0, 1, 2):
         body = server.others[one].packets[(campaign.client_index(KEY.id), 0, 0, number)]
         packet = wire.unpack(campaign, one, body)

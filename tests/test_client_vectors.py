@@ -1,8 +1,8 @@
 """Known answers of clients in `client_vectors.json`, which JavaScript's client checks as well.
 
-`python tests/test_client_vectors.py` writes the file anew, after a change of the format or for new cases. Coins come from here: seeds
-and nonces are arguments, and keys are made of small numbers. Sealing and signing draw their own, so those bytes are
-checked by opening and verifying them.
+`python tests/test_client_vectors.py` writes the file anew, after a change of the format or for new cases. Coins come
+from here: seeds and nonces are arguments, and keys are made of small numbers. Sealing and signing draw their own, so
+those bytes are checked by opening and verifying them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +67,7 @@ class Case(NamedTuple):
     parties: int
     receivers: tuple[int, ...]
     invited: bool
-    options: dict[str, str] = {}
+    options: Mapping[str, str] = types.MappingProxyType({})
     form: Form = Form(COLUMNS, RESULTS, VALUES, REVEALED)
 
     @property
@@ -138,7 +140,7 @@ def campaign_of(case: Case) -> Campaign:
     more: dict[str, Any] = {
         "again": 1 - case.is_tagged,
         "invitations": 6 if case.invited else 0,
-        "options": case.options,
+        "options": dict(case.options),
         "origins": ["https://survey.example"],
         "slots": slots,
     }
@@ -174,7 +176,9 @@ def tagging_of(campaign: Campaign) -> dict[str, Any]:
     if not campaign.is_tagged:
         return {}
     tagging = Tagging.of(campaign, campaign.slots[1])
-    same = {name: getattr(tagging, name) for name in ("k", "c", "w", "rows", "bits", "limbs", "words", "holders", "widest")}
+    same = {
+        name: getattr(tagging, name) for name in ("k", "c", "w", "rows", "bits", "limbs", "words", "holders", "widest")
+    }
     return {"tagging": {**same, "low": tagging.bits_low}}
 
 

@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 import clients
-from quorate_client import Campaign, Invitation, KeyFileError, ServiceKey, WireError, keys, statements, tagged, wire, words
+from quorate_client import (
+    Campaign,
+    Invitation,
+    KeyFileError,
+    ServiceKey,
+    WireError,
+    keys,
+    statements,
+    tagged,
+    wire,
+    words,
+)
 from quorate_client.keys import ClientKey, to_text
 from quorate_client.statements import Hello, Receipt, Status
 

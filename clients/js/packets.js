@@ -149,7 +149,7 @@ function checkOptions(protocol, { malicious = "no", mac, allow_weak: allowsWeak 
 function tag(slots, options, holders, places, again) {
   if (again) throw refused("again: where servers may cheat, there is one look: choose 0.");
   const packets = places * slots.reduce((sum, slot) => sum + slot.perClient, 0);
-  if (packets > MOST_TAGGED) throw refused(`slots: clients may give ${packets} packets, and at most 2^20 are supported.`);
+  if (packets > MOST_TAGGED) throw refused(`slots: clients may give ${packets} packets, more than 2^20.`);
   for (const slot of slots) {
     slot.tagging = tagged.taggingOf(options, holders, slot);
     if (slot.tagging.mostBytes > MOST_BYTES) throw refused(`slots: a packet of ${slot.name} has more than 128 MiB.`);

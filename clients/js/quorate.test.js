@@ -214,6 +214,21 @@ describe("campaigns", () => {
     });
   }
 
+  for (const [mac, k, rows, w, low, bits, limbs] of [
+    ["64", 1, 2, 41, 41, 123, 4], ["64", 8, 2, 41, 48, 130, 5], ["64", 32, 2, 41, 72, 154, 5],
+    ["64", 64, 2, 41, 104, 186, 6], ["48", 1, 3, 23, 23, 90, 3], ["48", 16, 4, 17, 32, 99, 4],
+    ["48", 32, 67, 1, 32, 99, 4], ["32", 1, 2, 26, 26, 77, 3], ["32", 16, 3, 17, 32, 83, 3],
+    ["32", 32, 51, 1, 32, 83, 3],
+  ]) {
+    test(`parameters of tags for mac = ${mac} and ${k} bits`, async () => {
+      const columns = [{ name: "x", dtype: `uint(${k})`, shape: [5] }, { name: "b", dtype: "bit", shape: [] }];
+      const slots = [{ name: "s", per_client: 1, columns }], options = { allow_weak: "yes", mac };
+      const campaign = await readCampaign(canonical({ ...BASE, protocol: "spdz2k", again: 0, options, slots }));
+      const wanted = { rows, w, low, bits, limbs, words: 6 + 16 * rows, holders: 3 };
+      for (const [name, value] of Object.entries(wanted)) assert.equal(campaign.slots[0].tagging[name], value, name);
+    });
+  }
+
   test("only the canonical text is taken", async () => {
     const text = canonical(BASE);
     assert.equal((await readCampaign(text)).json, text);

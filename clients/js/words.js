@@ -1,6 +1,6 @@
 /**
- * Words: the values of a slot as ring elements in bytes, and their additive parts for the servers. The format is that of
- * `python/quorate_client/words.py`.
+ * Words: the values of a slot as ring elements in bytes, and their additive parts for the servers. The format is that
+ * of `python/quorate_client/words.py`.
  * @module
  */
 
