@@ -155,7 +155,7 @@ impl Op {
             Op::Combined { .. } => {
                 Properties { result: Outcome::Random, ..of("combined", true, Whole, Memory::Matrices, Never) }
             }
-            Op::Counted => of("counted", true, Whole, Bits, Never),
+            Op::Counted => of("counted", true, Whole, Memory::Opened, Never),
             Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
             Op::Add => local("add", Elements, AtTheEnds),
             Op::Sub => local("sub", Elements, Below),

@@ -73,6 +73,7 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
     _add_config(commands.add_parser("list", help="lists the campaigns that are approved at this party"))
     for name, about in (
         ("close", "stops taking packets of a campaign, before its time"),
+        ("resume", "lets programs read a campaign again after a server was caught cheating"),
         ("end", "erases the packets of a campaign for ever"),
         ("export", "prints a campaign and the headers of its packets, without their values, as JSON"),
     ):
@@ -254,6 +255,15 @@ def _close(options: argparse.Namespace) -> None:
         print(_line(find(store, options.name)))
 
 
+def _resume(options: argparse.Namespace) -> None:
+    from quorate.campaigns import find, resume
+
+    with _opened(options) as (_, store):
+        if not resume(store, find(store, options.name).campaign.hash):
+            print("no server was caught: nothing to resume", file=sys.stderr)
+        print(_line(find(store, options.name)))
+
+
 def _end(options: argparse.Namespace) -> None:
     from quorate.campaigns import end, find, find_hash
 
@@ -321,6 +331,7 @@ _COMMANDS: dict[str, Any] = {
     "invitations": _invitations,
     "list": _list,
     "close": _close,
+    "resume": _resume,
     "end": _end,
     "export": _export,
 }

@@ -28,7 +28,7 @@ from quorate.campaigns._approved import (
     find_hash,
     invitations,
 )
-from quorate.campaigns._attempts import resume
+from quorate.campaigns._attempts import check_attempts, resume
 from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
@@ -59,6 +59,7 @@ __all__ = [
     "approve",
     "approved",
     "certificate_hash",
+    "check_attempts",
     "clients_of",
     "close",
     "end",

@@ -1,20 +1,22 @@
 """What a server remembers of entries where servers may cheat: attempts, unfit packets, and the halt after a cheat.
 
-An attempt takes masks of the clients' packets, which are used once. So a server makes its number last before it takes
-part, and never makes an attempt again, whatever became of it. A server that lies about its part of a packet learns
-something of another's key from whether that one finds it unfit. So that one says it once, and then lacks the packet.
+An attempt takes masks of the clients' packets, which are used once. So a server writes its number down before it takes
+part, and never makes an attempt again, whatever became of it.
+
+A server that lies about its part of a packet learns something of another one's key if that one calls the packet unfit.
+So each server does that once: from then on it states no packet of the client's item.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from quorate.campaigns._errors import Refused, Spent
 from quorate.campaigns._store import Store
 from quorate_client.tagged import ATTEMPTS
 
-__all__ = ["attempt", "attempts", "check_not_halted", "halt", "note_unfit", "resume", "unfit_packets"]
+__all__ = ["attempt", "attempts", "check_attempts", "check_not_halted", "halt", "note_unfit", "resume", "unfit_items"]
 
 _ANEW = "make a new campaign, and ask the clients again"
 
@@ -26,6 +28,21 @@ def attempts(store: Store, campaign: bytes, slot: int) -> int:
     return 0 if found is None else int(found[0])
 
 
+def check_attempts(made: Sequence[int]) -> None:
+    """Checks that packets have masks for one more attempt.
+
+    Args:
+        made: how many attempts each server has made, as it states.
+
+    Raises:
+        Spent: a server has made all of them.
+    """
+    for server, number in enumerate(made):
+        if number >= ATTEMPTS:
+            what = f"server {server} has entered them {number} times, and they have masks for {ATTEMPTS}"
+            raise Spent(f"the packets are spent: {what}", _ANEW)
+
+
 def attempt(store: Store, campaign: bytes, slot: int, number: int) -> None:
     """Notes an attempt, which is on the disk when this returns.
 
@@ -35,8 +52,7 @@ def attempt(store: Store, campaign: bytes, slot: int, number: int) -> None:
     Raises:
         Spent: this server has made it, or a later one, before; or packets have masks for no further one.
     """
-    if not 1 <= number <= ATTEMPTS:
-        raise Spent(f"the packets are spent: they can be entered {ATTEMPTS} times, and this is time {number}", _ANEW)
+    check_attempts([number - 1])
 
     def change(connection: sqlite3.Connection) -> None:
         query = "SELECT made FROM attempts WHERE campaign = ? AND slot = ?"
@@ -55,9 +71,9 @@ def note_unfit(store: Store, campaign: bytes, slot: int, packets: Iterable[tuple
     store.write(lambda connection: connection.executemany(insert, rows)).result()
 
 
-def unfit_packets(store: Store, campaign: bytes, slot: int) -> set[tuple[int, int, int]]:
-    """Returns the packets that this server has found unfit, by place, item and number."""
-    query = "SELECT place, item, number FROM unfit WHERE campaign = ? AND slot = ?"
+def unfit_items(store: Store, campaign: bytes, slot: int) -> set[tuple[int, int]]:
+    """Returns the items, by place and number, of which this server has found a packet unfit."""
+    query = "SELECT place, item FROM unfit WHERE campaign = ? AND slot = ?"
     return set(store.read(lambda connection: connection.execute(query, (campaign, slot)).fetchall()))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
 from quorate.campaigns._approved import close, find_hash
-from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, note_unfit, unfit_packets
+from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, note_unfit, unfit_items
 from quorate.campaigns._errors import Refused, Spent, StoreError
 from quorate.campaigns._parts import LIST, Reader
 from quorate.campaigns._results import keep_results, packed
@@ -59,10 +59,10 @@ class Frozen:
         found = np.zeros((self.rows(slot), CANDIDATES, WORDS), np.int32)
         used = np.zeros(len(found), np.uint8)
         query = "SELECT place, item, number, digest, kind, at_least FROM packets"
-        unfit = unfit_packets(self._store, self.campaign.hash, slot)
+        unfit = unfit_items(self._store, self.campaign.hash, slot)
         for place, item, number, digest, kind, at_least in self._packets(query, slot):
-            if (place, item, number) in unfit:
-                continue
+            if (place, item) in unfit:
+                continue  # the packet before it must not count again either
             row = self._row(slot, place, item)
             if used[row] == CANDIDATES:
                 raise StoreError(f"the store has more than {CANDIDATES} packets of one item: restore its file")
@@ -160,9 +160,9 @@ class Frozen:
         attempt(self._store, self.campaign.hash, slot, number)
 
     def unfit(self, slot: int, words: Words, rows: npt.NDArray[np.bool_]) -> None:
-        """Notes packets that this server finds unfit, and whose records it will not state again.
+        """Notes packets that this server finds unfit. It states no packet of their items again.
 
-        They are on the disk when this returns. Call it before this server says so to others.
+        The notes are on the disk when this returns. Call it before this server says so to others.
 
         Args:
             slot: the index of the slot.
@@ -197,10 +197,12 @@ class Frozen:
         """
         self._check(slot, words)
         order = numbers(words)
+        before = unfit_items(self._store, self.campaign.hash, slot)
         noted = []
         for place, item, newest in self._items(slot):
             row = self._row(slot, place, item)
-            outcome = _outcome(words[row], bool(unfit[row]), bool(refused[row]), bool(kept[row]))
+            is_unfit = bool(unfit[row]) or (place, item) in before
+            outcome = _outcome(words[row], is_unfit, bool(refused[row]), bool(kept[row]))
             noted.append((self.campaign.hash, slot, place, item, int(order[row]) or newest, *outcome))
         insert = "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._store.write(lambda connection: connection.executemany(insert, noted)).result()
@@ -269,12 +271,12 @@ def _zeros(column: Any, rows: int) -> npt.NDArray[Any]:
 
 
 def _outcome(chosen: Words, is_unfit: bool, is_refused: bool, is_kept: bool) -> tuple[str, str]:
+    if is_unfit:
+        return "absent", "the servers' parts of it do not fit together: this client or a server has changed them"
     if not numbers(chosen):
         return "absent", "not all servers had it at the closing, or fewer clients took part than it demands"
     if not present(chosen):
         return "withdrawn", "the client withdrew it before the closing"
-    if is_unfit:
-        return "absent", "the servers' parts of it do not fit together: this client or a server has changed them"
     if is_refused:
         return "refused", "a value was out of the bounds that the campaign states"
     return ("in", "") if is_kept else ("absent", "fewer clients took part than it demands")

@@ -62,7 +62,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, made INTEGER NOT NULL,
             PRIMARY KEY (campaign, slot)
         ) WITHOUT ROWID""",
-        # Packets that this server has found unfit. It states them never again: who lies about them learns from each no.
+        # Packets that this server has found unfit (see `_attempts`).
         """CREATE TABLE unfit (
             campaign BLOB NOT NULL REFERENCES campaigns (hash), slot INTEGER NOT NULL, place INTEGER NOT NULL,
             item INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (campaign, slot, place, item, number)

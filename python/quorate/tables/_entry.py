@@ -3,8 +3,8 @@
 A client's values are the sum of uniform parts, one for each of the servers that it chose. Each server inputs its parts
 as values of its own, and the program adds them up in the ring. So nothing that servers exchange differs from other
 inputs, and the order of events is what this file is about: how many clients there are is counted, and bounds are
-checked, before anything else uses the values. **Source**: docs/security/clients.md. **Model**: parties follow the
-protocol; clients may do anything.
+checked, before anything else uses the values. Where parties may cheat, `_tagged_entry` adds proofs. **Source**:
+docs/security/clients.md. **Model**: parties follow the protocol; clients may do anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from quorate.session import Session
     from quorate_client.campaign import Campaign, Column, Slot
 
-__all__ = ["Bound", "Entry"]
+__all__ = ["Bound", "Entry", "TooFew"]
+
+
+class TooFew(SubmissionError):
+    """Fewer clients take part than the campaign asks for."""
 
 
 class Bound:
@@ -89,7 +93,7 @@ class Entry:
             if checked:
                 refused = self._outside(words, checked)
                 words = self._without(refused, words)
-        except SubmissionError:  # there are too few clients, for ever; other errors leave it open
+        except TooFew:  # other errors leave open what becomes of the packets
             self._tell_clients(agreed, unfit, refused, None)
             raise
         self._tell_clients(agreed, unfit, refused, words)
@@ -109,7 +113,7 @@ class Entry:
         words = settled(words, self.slot.per_client)
         found, least = clients_of(present(words), self.slot.per_client), self._campaign.at_least
         if found < least:
-            raise SubmissionError(
+            raise TooFew(
                 at(
                     f"campaign {self._campaign.name!r}: slot {self.slot.name!r} has values of {found} clients, and it "
                     f"asks for {least} at least: nothing of them was looked at"

@@ -16,7 +16,7 @@ from quorate import dtypes
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.clients import require_cryptography
-from quorate.errors import ConfigError, SubmissionError
+from quorate.errors import CheatingDetected, ConfigError, SubmissionError
 from quorate.tables._answers import answer
 from quorate.tables._entry import Bound, Entry
 from quorate.tables._tagged_entry import TaggedEntry
@@ -107,7 +107,7 @@ class Campaigns:
 
     def __init__(self) -> None:
         self.bound: dict[bytes, Bound] = {}
-        self.entered: dict[tuple[bytes, int], Submissions | None] = {}  # None: the entry of the slot has failed
+        self.entered: dict[tuple[bytes, int], Submissions | BaseException] = {}  # an entry, or why it has failed
 
     def close(self) -> None:
         """Closes the stores of packets."""
@@ -162,18 +162,30 @@ class Campaigning:
         campaign, entered = bound.campaign, self._campaigns.entered
         key = campaign.hash, campaign.slot_index(slot)
         if key not in entered:
-            if campaign.is_tagged and bound.is_looked_at:
-                raise SubmissionError(at("campaign: results were revealed already: read all slots before"))
-            entry = (TaggedEntry if campaign.is_tagged else Entry)(session, bound, key[1])
-            if campaign.is_tagged:
-                entered[key] = None  # masks of an attempt are used once, also if it fails
-            present, arrays = entry.values()
-            entered[key] = Submissions(present, arrays, entry)
+            try:
+                entered[key] = self._enter(session, bound, key[1])
+            except BaseException as error:
+                if campaign.is_tagged:  # masks of an attempt are used once, also if it fails
+                    entered[key] = error
+                raise
         found = entered[key]
-        if found is None:
+        if isinstance(found, BaseException):
             name = campaign.slots[key[1]].name
-            raise SubmissionError(at(f"campaign: the entry of slot {name!r} failed in this session: open another one"))
+            what = f"campaign: the entry of slot {name!r} failed in this session: close it, and open another one"
+            raise SubmissionError(at(what)) from found
         return found
+
+    @staticmethod
+    def _enter(session: Session, bound: Bound, slot: int) -> Submissions:
+        if not bound.campaign.is_tagged:
+            entry = Entry(session, bound, slot)
+        elif not bound.is_looked_at:
+            entry = TaggedEntry(session, bound, slot)
+        else:
+            what = "call it for all slots before the first result of the campaign is revealed"
+            raise SubmissionError(at(f"campaign: results were revealed: {what}"))
+        present, arrays = entry.values()
+        return Submissions(present, arrays, entry)
 
     def _bound(self, session: Session, path: Any, config: Any) -> Bound:
         require_cryptography()
@@ -190,8 +202,10 @@ class Campaigning:
                     states[party] = freeze(campaign, place)
                 bound = Bound(campaign, states)
                 _agree(session, bound)
-            except BaseException:
+            except BaseException as error:
                 for state in states.values():
+                    if campaign.is_tagged and isinstance(error, CheatingDetected):
+                        state.halt()
                     state.close()  # so that another session can read the campaign
                 raise
             known[campaign.hash] = bound

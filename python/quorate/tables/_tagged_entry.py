@@ -82,16 +82,15 @@ class TaggedEntry(Entry):
 
     def _proofs(self, words: np.ndarray | None) -> dict[int, Proofs]:
         """Notes the attempts of the holders of this process, and returns their proofs."""
-        from quorate.campaigns import Proofs
-        from quorate_client.tagged import ATTEMPTS
+        from quorate.campaigns import Proofs, check_attempts
 
         if words is None:
             return {}
         slot, made = self.index, self._bound.attempts[: self._tagging.holders, self.index].tolist()
+        check_attempts(made)
         holders = {party: state for party, state in self._bound.states.items() if party < len(made)}
         for party, state in holders.items():
             state.attempt(slot, made[party] + 1)
-        made = [min(number, ATTEMPTS - 1) for number in made]  # others may state any number
         return {party: Proofs(state.tagged(slot, words), party, made) for party, state in holders.items()}
 
     def _held(self, proofs: Mapping[int, Proofs]) -> list[SecretArray]:
