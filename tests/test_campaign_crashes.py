@@ -203,7 +203,7 @@ def life(machine: Machine, done: list[str]) -> Iterator[Callable[[], object]]:
     def outcomes() -> None:
         one = frozen()
         words = agreed([one.record(0)])
-        one.outcomes(0, words, np.zeros(len(words), np.bool_), present(words))
+        one.outcomes(0, words, nobody := np.zeros(len(words), np.bool_), nobody, present(words))
 
     def ended() -> None:
         assert machine.store is not None

@@ -244,7 +244,8 @@ def test_clients_hear_what_became_of_their_packets(tmp_path: Path) -> None:
     with frozen(servers) as opened:
         chosen, _ = run(opened)
         for one in opened:
-            one.outcomes(0, chosen, bad := np.array([False, True, False, False, False]), present(chosen) & ~bad)
+            bad = np.array([False, True, False, False, False])
+            one.outcomes(0, chosen, np.zeros(5, np.bool_), bad, present(chosen) & ~bad)
         assert outcome(servers, 0) == [("in", "")]
         for one in opened:
             end(one._store, one.campaign.hash)
@@ -265,7 +266,7 @@ def test_clients_hear_of_the_packet_that_all_servers_have(servers: Servers) -> N
         chosen, _ = run(opened)
         nobody = np.zeros(3, np.bool_)
         for one in opened:
-            one.outcomes(0, chosen, nobody, np.array([True, False, False]))
+            one.outcomes(0, chosen, nobody, nobody, np.array([True, False, False]))
     key = servers.clients[0]
     for server, intake in enumerate(servers.intakes):
         signature = sign_request(key, servers.campaign.hash, server, int(servers.clock.now))
