@@ -133,9 +133,13 @@ class Campaigning:
         """Returns what clients of a campaign gave for a slot, once it is closed. Experimental.
 
         The first call for a campaign ends in a run in which all parties learn which packets each of them holds, by the
-        hashes of the packets' headers. Of each client the packet of the highest number counts that all parties hold.
-        If the campaign checks bounds, each slot has a run in which all parties learn which packets have values outside
-        their bounds; these count as absent. Nothing else of the values is opened.
+        hashes of the packets' headers. Of each client the packet of the highest number counts that all parties hold;
+        where parties may cheat, the newest that one of them states, if all hold it. If the campaign checks bounds, each
+        slot has a run in which all parties learn which packets have values outside their bounds; these count as absent.
+        Nothing else of the values is opened.
+
+        Where parties may cheat, they first prove to each other that they input what clients gave them, in runs of their
+        own. Packets whose parts do not fit together count as absent. Call this for all slots before the first result.
 
         Before the first result that depends on what clients gave is revealed, each party records that the campaigns of
         the session are looked at. After that, other sessions may read the same campaign only as often as its `again`
@@ -150,12 +154,15 @@ class Campaigning:
         Rounds and bytes:
             As those of inputs and reveals: 24 words of 32 bits for each place of all slots, from each party to all;
             then for each column an input of each party that may have parts, twice if bounds are checked, and one
-            comparison for each element, with a bit for each place to all.
+            comparison for each element, with a bit for each place to all. Where parties may cheat, five runs take the
+            place of these inputs: with R and K of `quorate_client.tagged`, each of n parties that have parts inputs for
+            each place R words of K bits more, and then n R words of K + c bits, which are revealed to all.
 
         Raises:
-            SubmissionError: the campaign is open, was looked at too often, has too few clients, or is not approved at
-                this party.
-            ConfigError: the campaign is for another protocol or number of parties; the family lets parties cheat.
+            SubmissionError: the campaign is open, halted, was looked at too often, has too few clients, or is not
+                approved at this party; or the entry of the slot has failed in this session.
+            CheatingDetected: a party was caught. `quorate campaign resume` lets sessions read the campaign again.
+            ConfigError: the campaign is for another protocol, for other options or another number of parties.
         """
         session = cast("Session", self)
         bound = self._bound(session, path, config)
