@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Measures clients of a campaign: three servers over HTTPS on the loopback, a process for each, and clients here.
+"""Measures clients of a campaign: servers over HTTPS on the loopback, a process for each, and clients here.
 
     .venv/bin/python benches/clients.py
     .venv/bin/python benches/clients.py --clients 10000 --values 10
+    .venv/bin/python benches/clients.py --family spdz2k
 
 Every client has a key of its own, and gives its values as `quorate_client` does: it compares the campaign at each
 server, and sends one packet to each. The first table gives, by the number of clients that submit at once, the seconds
 until all servers have confirmed all packets, a client's median and 99th percentile, and milliseconds of processor time
 for a packet at a server, and for a client. Then the campaign is closed, and the packets are read in a local session of
-the three servers; the second table gives seconds of `Session.campaign`, with bounds checked, and of a sum.
+the servers; the second table gives seconds of `Session.campaign`, with bounds checked, and of a sum, and what a party
+sends meanwhile.
 """
 
 from __future__ import annotations
@@ -34,7 +36,15 @@ import quorate as qr
 import quorate_client
 from quorate_client.keys import to_text
 
-SERVERS = 3
+#: Names of families: protocol, number of servers, and options.
+FAMILIES: dict[str, tuple[str, int, dict[str, str]]] = {
+    "rss": ("rss", 3, {}),
+    "aby": ("aby", 2, {}),
+    "pika": ("pika", 3, {}),
+    "pika-malicious": ("pika", 3, {"malicious": "yes"}),
+    "spdz2k": ("spdz2k", 2, {}),
+    "spdz2k-3": ("spdz2k", 3, {}),
+}
 QUORATE = str(Path(sys.executable).with_name("quorate"))
 
 
@@ -56,20 +66,21 @@ def free_ports(count: int) -> list[int]:
 class Survey:
     """A campaign for `clients` clients of `values` integers each, and its running servers."""
 
-    def __init__(self, folder: Path, clients: int, values: int) -> None:
+    def __init__(self, folder: Path, family: str, clients: int, values: int) -> None:
         self.folder = folder
+        protocol, self.parties, options = FAMILIES[family]
         self.keys = [quorate_client.ClientKey.generate() for _ in range(clients)]
-        ports = free_ports(2 * SERVERS)
+        ports = free_ports(2 * self.parties)
         servers, self.configs = [], []
-        for party in range(SERVERS):
+        for party in range(self.parties):
             own = folder / f"server{party}"
             command(folder, "keygen", "--party", str(party), "--dir", ".")
             command(folder, "campaign", "key", "--dir", str(own), "--host", "127.0.0.1")
             (own / "party.toml").write_text(
-                f'me = {party}\nprotocol = "rss"\nkey = "../party{party}.key"\n'
+                f'me = {party}\nprotocol = "{protocol}"\nkey = "../party{party}.key"\n'
                 + "".join(
-                    f'[[party]]\naddress = "127.0.0.1:{ports[SERVERS + i]}"\ncertificate = "../party{i}.crt"\n'
-                    for i in range(SERVERS)
+                    f'[[party]]\naddress = "127.0.0.1:{ports[self.parties + i]}"\ncertificate = "../party{i}.crt"\n'
+                    for i in range(self.parties)
                 )
             )
             (own / "serve.toml").write_text(
@@ -81,8 +92,8 @@ class Survey:
             servers.append({"url": f"https://127.0.0.1:{ports[party]}", **public})
         column = {"name": "x", "dtype": "int(64)", "shape": [values], "low": "0", "high": "1000000"}
         campaign = {
-            "name": "bench", "id": to_text(secrets.token_bytes(16)), "protocol": "rss", "options": {}, "program": "",
-            "at_least": 1, "closes": "2099-12-31T00:00:00Z", "again": 0, "check": "bound", "origins": [],
+            "name": "bench", "id": to_text(secrets.token_bytes(16)), "protocol": protocol, "options": options,
+            "program": "", "at_least": 1, "closes": "2099-12-31T00:00:00Z", "again": 0, "check": "bound", "origins": [],
             "servers": servers, "clients": sorted(to_text(key.id) for key in self.keys), "invitations": 0,
             "slots": [{"name": "people", "per_client": 1, "columns": [column]}],
         }  # fmt: skip
@@ -133,7 +144,7 @@ def given(survey: Survey, numbers: range, at_once: int, values: np.ndarray) -> s
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         seconds = list(pool.map(lambda number: survey.submit(number, values), numbers))
     wall, count = time.perf_counter() - start, len(numbers)
-    at_server = (survey.server_seconds() - servers) / count / SERVERS
+    at_server = (survey.server_seconds() - servers) / count / survey.parties
     at_client = (own_seconds() - own) / count
     quantiles = statistics.quantiles(seconds, n=100)
     return (
@@ -145,6 +156,7 @@ def given(survey: Survey, numbers: range, at_once: int, values: np.ndarray) -> s
 def main() -> None:
     """Measures, and prints the tables."""
     parser = argparse.ArgumentParser(description="Measures clients of a campaign.")
+    parser.add_argument("--family", choices=FAMILIES, default="rss")
     parser.add_argument("--clients", type=int, default=2000)
     parser.add_argument("--values", type=int, default=1000)
     parser.add_argument("--at-once", default="1,10,100")
@@ -152,7 +164,7 @@ def main() -> None:
     groups = [int(text) for text in options.at_once.split(",")]
     values, each = np.arange(options.values), options.clients // len(groups)
     with tempfile.TemporaryDirectory() as folder:
-        survey = Survey(Path(folder), each * len(groups), options.values)
+        survey = Survey(Path(folder), options.family, each * len(groups), options.values)
         try:
             print(f"{options.values} values of 64 bits a client\n")
             print("| at once | clients | all, s | p50, ms | p99, ms | server, ms CPU | client, ms CPU |")
@@ -163,15 +175,18 @@ def main() -> None:
             survey.stop()
         for config in survey.configs:
             command(Path(folder), "campaign", "close", "bench", "--config", str(config))
-        with qr.local("rss") as mpc:
+        protocol, parties, family_options = FAMILIES[options.family]
+        with qr.local(protocol, parties=parties, **family_options) as mpc:
             start = time.perf_counter()
             people = mpc.campaign(survey.file, config=survey.configs)
             read, start = time.perf_counter() - start, time.perf_counter()
             total = int(people["x"].sum().reveal())
             if total != each * len(groups) * int(values.sum()):
                 raise SystemExit(f"the sum is {total}, which is wrong")
-            print("\n| values in all | campaign, s | sum, s |\n|---|---|---|")
-            print(f"| {people['x'].size} | {read:.2f} | {time.perf_counter() - start:.2f} |")
+            summed, stats = time.perf_counter() - start, mpc.stats()
+            sent = max(map(sum, zip(stats.offline.bytes_sent, stats.online.bytes_sent, strict=True)))
+            print("\n| values in all | campaign, s | sum, s | sent, MB a party |\n|---|---|---|---|")
+            print(f"| {people['x'].size} | {read:.2f} | {summed:.2f} | {sent / 1e6:.1f} |")
 
 
 if __name__ == "__main__":
