@@ -14,7 +14,7 @@ from quorate.campaigns._errors import Refused, Spent
 from quorate.campaigns._store import Store
 from quorate_client.tagged import ATTEMPTS
 
-__all__ = ["attempt", "attempts", "check_not_halted", "halt", "note_unfit", "resume", "unfit_packets"]
+__all__ = ["attempt", "attempts", "check_not_halted", "halt", "newest_unfit", "note_unfit", "resume"]
 
 _ANEW = "make a new campaign, and ask the clients again"
 
@@ -55,10 +55,11 @@ def note_unfit(store: Store, campaign: bytes, slot: int, packets: Iterable[tuple
     store.write(lambda connection: connection.executemany(insert, rows)).result()
 
 
-def unfit_packets(store: Store, campaign: bytes, slot: int) -> set[tuple[int, int, int]]:
-    """Returns the packets that this server has found unfit, by place, item and number."""
-    query = "SELECT place, item, number FROM unfit WHERE campaign = ? AND slot = ?"
-    return set(store.read(lambda connection: connection.execute(query, (campaign, slot)).fetchall()))
+def newest_unfit(store: Store, campaign: bytes, slot: int) -> dict[tuple[int, int], int]:
+    """Returns the highest number among the packets that this server has found unfit, by place and item."""
+    query = "SELECT place, item, max(number) FROM unfit WHERE campaign = ? AND slot = ? GROUP BY place, item"
+    found = store.read(lambda connection: connection.execute(query, (campaign, slot)).fetchall())
+    return {(place, item): number for place, item, number in found}
 
 
 def halt(store: Store, campaign: bytes, now: float) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from quorate.campaigns._agreed import AT_LEAST, CANDIDATES, DIGEST, KIND, WORDS, History, Words, numbers, present
 from quorate.campaigns._approved import close, find_hash
-from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, note_unfit, unfit_packets
+from quorate.campaigns._attempts import attempt, attempts, check_not_halted, halt, newest_unfit, note_unfit
 from quorate.campaigns._errors import Refused, Spent, StoreError
 from quorate.campaigns._parts import LIST, Reader
 from quorate.campaigns._results import keep_results, packed
@@ -53,15 +53,18 @@ class Frozen:
     def record(self, slot: int) -> Words:
         """Returns which packets of a slot this server has, as `np.int32[rows, 2, 12]`.
 
+        Packets that it found unfit are left out, and so are those that they replaced: a server that made a packet unfit
+        and denies it could otherwise bring back a value that the client has replaced.
+
         Raises:
             StoreError: the store cannot be read, or holds what it cannot hold.
         """
         found = np.zeros((self.rows(slot), CANDIDATES, WORDS), np.int32)
         used = np.zeros(len(found), np.uint8)
         query = "SELECT place, item, number, digest, kind, at_least FROM packets"
-        unfit = unfit_packets(self._store, self.campaign.hash, slot)
+        unfit = newest_unfit(self._store, self.campaign.hash, slot)
         for place, item, number, digest, kind, at_least in self._packets(query, slot):
-            if (place, item, number) in unfit:
+            if number <= unfit.get((place, item), 0):
                 continue
             row = self._row(slot, place, item)
             if used[row] == CANDIDATES:
