@@ -14,7 +14,7 @@ from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, ShapeError, SubmissionError
 
 if TYPE_CHECKING:
-    from quorate.tables._submissions import Entry
+    from quorate.tables._entry import Entry
     from quorate_client.campaign import Column
 
 __all__ = ["answer"]
