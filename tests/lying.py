@@ -21,7 +21,7 @@ from quorate_client import tagged, wire
 from quorate_client.tagged import Tagging
 
 #: Elements of a packet of these columns: 0 is wide, 1 and 2 are narrow, 3 is a bit, 4 is the mask of a result.
-COLUMNS = [
+COLUMNS: list[dict[str, Any]] = [
     {"name": "wide", "dtype": "int(64)"},
     {"name": "narrow", "dtype": "uint(8)", "shape": [2]},
     {"name": "flag", "dtype": "bit"},
@@ -31,7 +31,7 @@ RESULTS = [{"name": "rank", "dtype": "int(32)"}]
 
 def slots(place: Place, **changed: Any) -> list[dict[str, Any]]:
     """Returns a slot of these columns; the wide one has as many bits as the options of the family allow."""
-    columns = [dict(c) for c in COLUMNS]
+    columns = [dict(column) for column in COLUMNS]
     columns[0]["dtype"] = f"int({32 if dict(place.options).get('mac') == '48' else 64})"
     return [{"name": "people", "per_client": 1, "columns": columns, "results": RESULTS, **changed}]
 

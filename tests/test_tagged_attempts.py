@@ -283,8 +283,8 @@ def test_programs_do_not_depend_on_clients_or_attempts(
         return found
 
     with among(place) as local:
-        mpc = Explaining(local, Book())
-        explained = programs(mpc, mpc.explain)
+        explaining = Explaining(local, Book())
+        explained = programs(explaining, explaining.explain)
         assert len(explained) == 8 and len(set(explained)) == 8
     for attempt in (1, 2, 3):
         with monkeypatch.context() as patched, among(place) as mpc:

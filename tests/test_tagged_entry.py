@@ -274,6 +274,11 @@ def test_records_that_are_lies(tmp_path: Path, place: Place, party: int, monkeyp
         check(read(place, file, settings), {0: values_of(0)})
 
 
+def always(told: Any) -> Callable[[Any], Any]:
+    """Returns what tells the same, whatever the state is."""
+    return lambda state: told
+
+
 @pytest.mark.parametrize("place", CHEATING, ids=str)
 def test_numbers_of_attempts_that_are_lies(tmp_path: Path, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each holder has a number of its own, so a lie costs others nothing, and tells their masks twice to nobody."""
@@ -285,7 +290,7 @@ def test_numbers_of_attempts_that_are_lies(tmp_path: Path, place: Place, monkeyp
         numbers = [0, 15, 16, 2**31 - 1, -(2**31), -1] if place == CHEATING[0] else [16, -1]
         made = []
         for number in numbers:
-            told = {"attempts": lambda state, n=number: lambda slot: n, "attempt": lambda state: lambda slot, n: None}
+            told = {"attempts": always(lambda slot, n=number: n), "attempt": always(lambda slot, n: None)}
             with monkeypatch.context() as patched, among(place) as mpc:
                 tell(patched, {last: told})
                 given = mpc.campaign(file, config=settings)
@@ -304,11 +309,11 @@ def test_histories_that_are_lies(tmp_path: Path, party: int, monkeypatch: pytest
         file, settings = closed(servers)
         for looks in (1, 2, 2**32 - 1):
             with monkeypatch.context() as patched, among(place) as mpc:
-                tell(patched, {party: {"history": lambda state, n=looks: History(n, os.urandom(32))}})
+                tell(patched, {party: {"history": always(History(looks, os.urandom(32)))}})
                 with pytest.raises(qr.SubmissionError, match=f"as server {party} says"):
                     mpc.campaign(file, config=settings)
         check(read(place, file, settings), {0: values_of(0)})
-        tell(monkeypatch, {party: {"history": lambda state: History(0, b"")}})
+        tell(monkeypatch, {party: {"history": always(History(0, b""))}})
         with among(place) as mpc, pytest.raises(qr.SubmissionError, match=f"as server {1 - party} says"):
             mpc.campaign(file, config=settings)
 
