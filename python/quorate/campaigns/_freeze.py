@@ -53,6 +53,9 @@ class Frozen:
     def record(self, slot: int) -> Words:
         """Returns which packets of a slot this server has, as `np.int32[rows, 2, 12]`.
 
+        Packets that it found unfit are left out, and so are those that they replaced: a server that made a packet unfit
+        and denies it could otherwise bring back a value that the client has replaced.
+
         Raises:
             StoreError: the store cannot be read, or holds what it cannot hold.
         """

@@ -125,7 +125,8 @@ class TaggedEntry(Entry):
         shape = self.places, self._tagging.rows, shown_words(self._tagging)
         own = {party: proof.shown(coins) for party, proof in proofs.items()}
         shown = self.session.stack(self._inputs("combinations", dtypes.uint(shown_bits(self._tagging)), shape, own))
-        return np.asarray(self._tell(shown, "combinations of words of {}, and the tags that clients gave for them"))
+        told = self._tell(shown, "combinations of words of {}, and the tags that clients gave for them")
+        return np.asarray(told) if self._bound.states else np.zeros((self._tagging.holders, *shape))
 
     def _inputs(
         self, name: str, dtype: dtypes.Dtype, shape: Sequence[int], own: Mapping[int, Any]
