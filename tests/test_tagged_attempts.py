@@ -160,9 +160,8 @@ def test_sixteen_attempts_spend_the_packets(tmp_path: Path) -> None:
         file, settings = closed(servers)
         for path in settings:
             state = campaigns.freeze(servers.campaign, path)
-            for number in (0, -1, 17):
-                with pytest.raises(Spent, match=r"can be entered 16 times, and this is time"):
-                    state.attempt(0, number)
+            with pytest.raises(Spent, match="they have masks for 16"):
+                state.attempt(0, 17)
             state.attempt(0, 15)
             for number in (1, 14, 15):
                 with pytest.raises(Spent, match=f"this server has made attempt {number} before"):
@@ -172,7 +171,7 @@ def test_sixteen_attempts_spend_the_packets(tmp_path: Path) -> None:
         with among(PLACE) as mpc:
             mpc.campaign(file, config=settings)
             assert {state.attempts(0) for state in states(mpc)} == {16}
-        with among(PLACE) as mpc, pytest.raises(Spent, match=r"packets are spent: .* this is time 17: make a new camp"):
+        with among(PLACE) as mpc, pytest.raises(Spent, match=r"server 0 has entered them 16 times.*: make a new c"):
             mpc.campaign(file, config=settings)
 
 
@@ -230,7 +229,7 @@ def test_a_slot_is_read_before_anything_is_revealed(tmp_path: Path) -> None:
         with among(PLACE) as mpc:
             people = mpc.campaign(file, "people", config=settings)
             assert people["wide"].sum().reveal() == values_of(0)["wide"]
-            with pytest.raises(qr.SubmissionError, match=r"results were revealed already: read all slots before"):
+            with pytest.raises(qr.SubmissionError, match=r"call it for all slots before the first result"):
                 mpc.campaign(file, "more")
             assert {tuple(state.attempts(slot) for slot in (0, 1)) for state in states(mpc)} == {(2, 1)}
             assert mpc.campaign(file, "people") is people
@@ -316,8 +315,8 @@ def noted(machine: crashes.Machine) -> list[str]:
     assert machine.store is not None
     found = ["start"]
     closed_at, halted_at = machine.rows("SELECT closed_at, halted_at FROM campaigns")[0]
-    unfit = attempts.newest_unfit(machine.store, CAMPAIGN.hash, 0)
-    assert unfit in ({}, {(0, 0): 7, (1, 0): 9})
+    unfit = attempts.unfit_items(machine.store, CAMPAIGN.hash, 0)
+    assert unfit in (set(), {(0, 0), (1, 0)})
     made = attempts.attempts(machine.store, CAMPAIGN.hash, 0)
     return found + [
         name

@@ -281,23 +281,27 @@ def always(told: Any) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize("place", CHEATING, ids=str)
 def test_numbers_of_attempts_that_are_lies(tmp_path: Path, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each holder has a number of its own, so a lie costs others nothing, and tells their masks twice to nobody."""
+    """Each holder has a number of its own, so a lie tells nobody others' masks twice; 16 and more refuse service."""
     last = holders(place) - 1
     with served(tmp_path, place, 3, slots=slots(place)) as servers:
         for i in (0, 1):
             servers.give(i, values=values_of(i))
         file, settings = closed(servers)
-        numbers = [0, 15, 16, 2**31 - 1, -(2**31), -1] if place == CHEATING[0] else [16, -1]
+        numbers = [16, 2**31 - 1, -(2**31), -1, 0, 15] if place == CHEATING[0] else [16, 15]
         made = []
         for number in numbers:
             told = {"attempts": always(lambda slot, n=number: n), "attempt": always(lambda slot, n: None)}
             with monkeypatch.context() as patched, among(place) as mpc:
                 tell(patched, {last: told})
+                if number not in (0, 15):
+                    with pytest.raises(qr.SubmissionError, match=f"spent: server {last} has entered them"):
+                        mpc.campaign(file, config=settings)
+                    continue
                 given = mpc.campaign(file, config=settings)
                 made.append(states(mpc)[0].attempts(0))
                 if number == numbers[-1]:
                     check(revealed(mpc, given), {i: values_of(i) for i in (0, 1)})
-        assert made == list(range(1, len(numbers) + 1))
+        assert made == list(range(1, len(made) + 1))
 
 
 @pytest.mark.parametrize("party", [0, 1])
@@ -348,7 +352,7 @@ def test_clients_that_lie_are_absent_and_the_session_goes_on(
                 tag_off(of, by, mask + rows - 1, lambda t: 0),
             ]
         out += [reseeded(0), reseeded(last), another_difference]
-        maybe = [tag_off(of, by, 0, lambda t, n=n: t.bits - n) for of, by in pairs for n in (1, 2)]  # type: ignore[misc]
+        maybe = [tag_off(of, by, 0, top) for of, by in pairs for top in (lambda t: t.bits - 1, lambda t: t.bits - 2)]
         fine = [tag_off(0, last, mask + rows, lambda t: 0)]  # of a mask of another attempt
         for client, change in enumerate([*out, *maybe, *fine]):
             give_changed(monkeypatch, servers, client, change)

@@ -148,13 +148,12 @@ impl Op {
         };
         let local = |name, pieces, wraps| of(name, false, pieces, Nothing, wraps);
         let near = |properties| Properties { result: Outcome::Near, ..properties };
+        let random = |properties| Properties { result: Outcome::Random, ..properties };
         match self {
             Op::Input { .. } => of("input", true, Whole, Memory::Input, Never),
             Op::Submitted(_) => local("submitted", Elements, Never),
             Op::Masked(_) => local("masked", Elements, Never),
-            Op::Combined { .. } => {
-                Properties { result: Outcome::Random, ..of("combined", true, Whole, Memory::Matrices, Never) }
-            }
+            Op::Combined { .. } => random(of("combined", true, Whole, Memory::Matrices, Never)),
             Op::Counted => of("counted", true, Whole, Memory::Opened, Never),
             Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
             Op::Add => local("add", Elements, AtTheEnds),
@@ -178,10 +177,7 @@ impl Op {
             }
             Op::Scale(_) => local("scale", Elements, Easily),
             Op::IntDivide(Division { give, .. }) => {
-                let name = match give {
-                    Give::Quotient => "quotient",
-                    Give::Remainder => "modulo",
-                };
+                let name = if *give == Give::Quotient { "quotient" } else { "modulo" };
                 of(name, true, Elements, Memory::Divisions, Never)
             }
             Op::Lt => of("lt", true, Elements, Signs, Never),
@@ -213,9 +209,7 @@ impl Op {
             }
             Op::Compose => of("compose", true, Pieces::Gathered, Bits, Never),
             Op::Convert => of("astype", true, Elements, Bits, Easily),
-            Op::Shuffle { .. } => {
-                Properties { result: Outcome::Random, ..of("shuffle", true, Whole, Memory::Shuffle, Never) }
-            }
+            Op::Shuffle { .. } => random(of("shuffle", true, Whole, Memory::Shuffle, Never)),
             Op::Order { .. } => of("order", true, Whole, Memory::Order, Never),
             Op::Part { .. } => local("part", Whole, Never),
             Op::Lookup(_) => of("lookup", true, Elements, Memory::Table, Never),

@@ -145,10 +145,7 @@ fn computed(
     match op {
         Op::Submitted(_) | Op::Masked(_) => summed(values, dtype),
         Op::Combined { holders, rows, .. } => combined_by_zeros(&nodes[..*holders], &values[..*holders], *rows),
-        Op::Counted => {
-            let each = a.len() / b.len().max(1);
-            a.iter().enumerate().map(|(i, &x)| x * b[i / each]).collect()
-        }
+        Op::Counted => counted(a, b),
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),
@@ -177,8 +174,7 @@ fn computed(
         Op::Select => (0..a.len()).map(|i| if a[i] == 1 { b[i] } else { c[i] }).collect(),
         Op::Other => (0..a.len()).map(|i| a[i] + b[i] - c[i]).collect(),
         Op::Gather(index) => index.expand().iter().map(|&i| a[i as usize]).collect(),
-        Op::Reshape | Op::To(_) | Op::AsFactor | Op::AssertOneHot(_) => a.to_vec(),
-        Op::AssertWithin | Op::Behind => a.to_vec(),
+        Op::Reshape | Op::To(_) | Op::AsFactor | Op::AssertOneHot(_) | Op::AssertWithin | Op::Behind => a.to_vec(),
         Op::Broadcast => shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect(),
         Op::Concat | Op::Shuffle { .. } => values.concat(),
         Op::Order { rows, descending } => ordered(values, *rows, *descending),
@@ -239,6 +235,12 @@ fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize
         circuit.output_wires().iter().map(|&wire| i128::from(wires[wire as usize])).collect::<Vec<_>>()
     };
     (0..batch).flat_map(one).collect()
+}
+
+/// Returns rows of numbers, with zeros where the bit of the row is 0.
+fn counted(a: &[i128], bits: &[i128]) -> Vec<i128> {
+    let each = a.len() / bits.len().max(1);
+    a.iter().enumerate().map(|(i, &x)| x * bits[i / each]).collect()
 }
 
 /// Returns one of the results that random coins may give: that of zeros, which is the masks.

@@ -12,9 +12,9 @@ const SEED_WORDS: usize = 8;
 
 impl Builder<'_> {
     /// Builds random combinations of what each holder inputs: arrays of unsigned integers with a row for each place,
-    /// whose last `rows` elements are masks. Coins of `coin_bits` bits, drawn from the exclusive or of all seeds (arrays
-    /// of 8 unsigned integers of 32 bits), are factors of the other elements. The result has one axis: for each of these
-    /// elements `rows` coins; then for each holder and place `rows` sums of products, each plus a mask, in the ring.
+    /// whose last `rows` elements are masks. The other elements are multiplied by coins of `coin_bits` bits, drawn from
+    /// the exclusive or of all seeds, which are arrays of 8 unsigned integers of 32 bits. The result has one axis: for
+    /// each of these elements `rows` coins; then for each holder and place `rows` sums of products, each plus a mask.
     ///
     /// # Errors
     /// [`Fault::EntryArrays`]: no holder, arrays of unlike shapes or dtypes, no mask, or coins wider than the ring.

@@ -14,7 +14,8 @@ use crate::node::{Node, NodeId, Op};
 
 impl Builder<'_> {
     /// Builds the values that clients gave for a column: the sum of `parts` in the ring of `dtype`, or the exclusive or
-    /// of bits. Parts of numbers are unsigned integers of one width, with the bits of `dtype` at least: only these count.
+    /// of bits. Parts of numbers are unsigned integers of one width, with the bits of `dtype` at least; only these bits
+    /// count.
     ///
     /// # Errors
     /// No part, or one of another shape or dtype.

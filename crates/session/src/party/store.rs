@@ -272,8 +272,8 @@ impl<S: Computes> Store<S> {
     /// way.
     ///
     /// # Errors
-    /// [`Error::Malformed`]; [`Error::Cheating`] where a peer denies a run that it confirmed; [`Mismatch::Request`] where
-    /// a peer holds other values. Nothing changes then.
+    /// [`Error::Malformed`]; [`Error::Cheating`] where a peer denies a run that it confirmed; [`Mismatch::Request`]
+    /// where a peer holds other values. Nothing changes then.
     pub fn settle(&mut self, me: usize, run: u32, notes: &[Vec<u8>], nodes: usize) -> Result<()> {
         let notes: Vec<Note> =
             notes.iter().enumerate().map(|(p, note)| Note::read(p, note, nodes)).collect::<Result<_>>()?;
