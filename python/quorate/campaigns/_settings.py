@@ -60,6 +60,8 @@ class Settings:
         store_key: the file of the key that encrypts them.
         service_key: the file of the keys that clients seal to and that sign receipts.
         limits: what clients may take.
+        party: the file of the party, `party.toml`.
+        jobs: the file that lists the servers of jobs, if this server runs any.
     """
 
     me: int
@@ -72,6 +74,8 @@ class Settings:
     store_key: Path
     service_key: Path
     limits: Limits
+    party: Path = Path("party.toml")
+    jobs: Path | None = None
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -95,8 +99,14 @@ class Settings:
         limits.done(names)
         names = ["certificate", "key", "store", "store_key", "service_key"]
         files = {name: serve.path(name) for name in names}
-        serve.done(["listen", *names, "party", "limits"])
-        return Settings(me=me, protocol=protocol, host=host, port=port, **files, limits=Limits(**stated))
+        jobs = None
+        if "jobs" in serve.fields:
+            table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
+            jobs = table.path("servers")
+            table.done(["servers"])
+        serve.done(["listen", *names, "party", "limits", "jobs"])
+        stated_limits = Limits(**stated)
+        return Settings(me, protocol, host, port, **files, limits=stated_limits, party=party.file, jobs=jobs)
 
 
 class _File:
@@ -112,7 +122,8 @@ class _File:
             except (OSError, ValueError) as error:
                 raise ConfigError(f"{file} cannot be read: {error}") from None
         if not isinstance(fields, dict):
-            raise ConfigError(f"{file}: `{prefix.rstrip('.')}` must be a table, as in [limits]")
+            name = prefix.rstrip(".")
+            raise ConfigError(f"{file}: `{name}` must be a table, as in [{name}]")
         self.fields: dict[str, Any] = dict(fields)
 
     def _take(self, name: str) -> Any:

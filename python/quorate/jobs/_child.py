@@ -1,0 +1,150 @@
+"""The process of one job: opens the session that is named by the job's id, runs the program, and reports.
+
+It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument:
+`{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The names are a
+closed list; messages of exceptions may contain values, and go to the standard error output alone.
+
+Its standard input ends when the server does, and this process ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+from base64 import b64decode
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from quorate import errors
+from quorate._session._settings import settings
+from quorate.session import connect
+from quorate.tables._inputs import MINE
+from quorate_client.job import canonical
+
+__all__ = ["main", "named", "plain"]
+
+_MOST_RESULT_BYTES = 16 << 20
+_GRACE_S = 5.0
+
+
+def main() -> int:
+    """Runs the job and returns the exit status: 0 if there is a result."""
+    report, spec = int(sys.argv[-1]), json.loads(_first_line(_own_input()))
+    os.set_inheritable(report, False)
+    try:
+        program = _loaded(spec["name"], b64decode(spec["code"]))
+        settings.approve = spec["runs"]
+        settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
+        with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
+            _tell(report, {"connected": True})
+            result = canonical(plain(program(mpc, **spec["parameters"])))
+    except BaseException as error:
+        traceback.print_exc()
+        _tell(report, {"error": named(error)})
+        return 1
+    if len(result) > _MOST_RESULT_BYTES:
+        print(
+            f"quorate: the results have {len(result)} bytes, and at most {_MOST_RESULT_BYTES} are kept", file=sys.stderr
+        )
+        _tell(report, {"error": "TooLarge"})
+        return 1
+    _write(report, b'{"result":' + result + b"}\n")
+    return 0
+
+
+def _own_input() -> int:
+    """Takes the standard input away from the program, and returns it as another descriptor."""
+    own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the life of the process
+    return own
+
+
+def _first_line(own: int) -> bytes:
+    """Reads one line, and lets a thread watch what follows: the end, when the server has ended."""
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.read(own, 1 << 16)
+        if not piece:
+            os._exit(1)
+        line += piece
+    threading.Thread(target=_watch, args=(own,), daemon=True).start()
+    return line
+
+
+def _watch(own: int) -> None:
+    while os.read(own, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os._exit(1)
+
+
+def _loaded(name: str, code: bytes) -> Callable[..., Any]:
+    """Executes the approved bytes, and returns their function `program`. Messages show the lines of the file."""
+    module = types.ModuleType("approved_program")
+    module.__file__ = name
+    sys.modules[module.__name__] = module
+    linecache.cache[name] = (len(code), None, code.decode("utf-8", "replace").splitlines(keepends=True), name)
+    exec(compile(code, name, "exec"), module.__dict__)  # noqa: S102 - the operator approved exactly these bytes
+    program: Callable[..., Any] = module.__dict__["program"]
+    return program
+
+
+def plain(results: Any) -> dict[str, Any]:
+    """Returns results as JSON has them, by name; a program that returns no dict has one result, named "result".
+
+    Raises:
+        TypeError: a result is none of None, bool, int, float, text and numpy arrays of these.
+        ValueError: a number is not finite.
+    """
+    named_ = results if isinstance(results, dict) else {"result": results}
+    if not all(isinstance(name, str) for name in named_):
+        raise TypeError("names of results must be texts")
+    return {name: _value(name, value) for name, value in named_.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _value(name, value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_value(name, one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"result {name!r} has a number that is not finite")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"result {name!r} is a {type(value).__name__}: return numbers, texts or arrays, as reveal() does")
+
+
+def named(error: BaseException) -> str:
+    """Returns the word for an exception: the name of an error of Quorate, else "ProgramError"."""
+    names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return next(names, "ProgramError")
+
+
+def _tell(report: int, fields: dict[str, Any]) -> None:
+    _write(report, json.dumps(fields).encode() + b"\n")
+
+
+def _write(report: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(report, view) :]
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):  # the server has ended, and nobody reads the report
+        sys.exit(main())
+    sys.exit(1)

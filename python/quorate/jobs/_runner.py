@@ -1,0 +1,306 @@
+"""Runs one job at a time: starts its process, watches it, and keeps what it reports.
+
+The process inherits a lock, which lasts as long as any process has it. So no two jobs run at the same time, not even
+after the server was killed while one ran.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import quorate
+from quorate.campaigns import Refused, Store, StoreError
+from quorate.errors import __all__ as names_of_errors
+from quorate.jobs._queue import Queue, Started
+from quorate_client.job import WHY, canonical
+from quorate_client.keys import to_text
+
+__all__ = ["Runner", "session_of"]
+
+LOG = logging.getLogger("quorate.serve")
+
+_POLL_S = 0.2
+_GRACE_S = 5.0  # from SIGTERM to SIGKILL
+_END_S = 1.2  # the same when the server ends
+_MOST_REPORT_BYTES = (16 << 20) + (1 << 16)
+
+#: Reasons that a process may report.
+_REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
+
+#: Starts the child from the package that this server runs, wherever that is, and from nothing else.
+_BOOT = """import sys
+if sys.argv[1] not in sys.path:
+    sys.path.insert(0, sys.argv[1])
+from quorate.jobs._child import main
+sys.exit(main())"""
+
+
+def session_of(job: bytes) -> str:
+    """Returns the name of a job's session, by which the servers' processes meet."""
+    return f"job:{to_text(job)}"
+
+
+class Runner:
+    """What runs the jobs of a server.
+
+    Args:
+        store: the store; the lock lies beside it.
+        queue: the jobs.
+        config: the file of the party, `party.toml`.
+        woken: called after each end of a job.
+        command: what starts a process for a job; the report's descriptor is added to it.
+    """
+
+    def __init__(
+        self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], command: Sequence[str] = ()
+    ) -> None:
+        package = str(Path(quorate.__file__).resolve().parent.parent)
+        self._command = list(command) or [sys.executable, "-I", "-c", _BOOT, package]
+        self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
+        self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
+        self._mutex = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, job: bytes) -> None:
+        """Counts a use and starts the process of a job; does nothing if it runs already.
+
+        Raises:
+            Refused: it cannot start: 404 it is not here; 503 not now; 409 never.
+            StoreError: the store cannot be used.
+        """
+        with self._mutex:
+            if self._stopping.is_set():
+                raise Refused(503, "this server is about to end", "try later", 10)
+            self._queue.check(job)
+            lock = self._take_lock(job)
+            if lock is None:
+                return
+            try:
+                started = self._queue.start(job)
+                if started is not None:
+                    self._spawn(started, lock)
+            finally:
+                os.close(lock)
+
+    def _take_lock(self, job: bytes) -> int | None:
+        """Returns the descriptor of the lock; None if this very job runs.
+
+        Raises:
+            Refused: another job's process has the lock.
+        """
+        lock = os.open(self._lock_file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            found = self._queue.job(job)
+            if found is not None and found.state == "running":
+                return None
+            raise Refused(503, "another job's process runs here", "try later", 5) from None
+        return lock
+
+    def is_free(self) -> bool:
+        """Whether no job runs in this server."""
+        return self._thread is None or not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Ends the job that runs, within 1.2 s, and starts no other one."""
+        self._stopping.set()
+        with self._mutex:
+            thread = self._thread
+        if thread is not None:
+            thread.join(_END_S + 2.0)
+
+    def _spawn(self, started: Started, lock: int) -> None:
+        """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
+        job = started.job.id
+        folder = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
+        read, write = os.pipe()
+        try:
+            spec = self._spec(started, Path(folder.name))
+            process = subprocess.Popen(  # noqa: S603 - the command is this interpreter
+                [*self._command, str(write)],
+                stdin=subprocess.PIPE,
+                stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
+                cwd=folder.name,
+                start_new_session=True,
+                pass_fds=(write, lock),
+            )
+        except (OSError, ValueError) as error:
+            LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
+            os.close(read)
+            folder.cleanup()
+            self._queue.unconnected(job)
+            return
+        finally:
+            os.close(write)
+        LOG.info("job %s of %s starts", job.hex(), started.program.name)
+        watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
+        self._thread = threading.Thread(target=self._watched, args=(watch, spec, folder), name="quorate job")
+        self._thread.start()
+
+    def _watched(self, watch: _Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str]) -> None:
+        try:
+            watch.run(spec)
+        except StoreError as error:
+            LOG.error("%s", error)
+        finally:
+            folder.cleanup()
+            self._woken()
+
+    def _spec(self, started: Started, folder: Path) -> bytes:
+        """Writes the files of campaigns, and returns what the process reads."""
+        terms, parameters = started.program.terms, dict(started.job.asked.parameters)
+        for name, text in started.campaigns.items():
+            file = folder / f"{name}.json"
+            file.write_bytes(text)
+            parameters[name] = str(file)
+        fields = {
+            "name": started.program.name,
+            "code": base64.b64encode(started.program.code).decode(),
+            "parameters": parameters,
+            "config": str(self._config),
+            "session": session_of(started.job.id),
+            "runs": None if terms.runs is None else list(terms.runs),
+            "options": dict(terms.options),
+            "input": terms.input,
+        }
+        return json.dumps(fields).encode() + b"\n"
+
+
+def _has_descriptor(stream: Any) -> bool:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return isinstance(stream.fileno(), int)
+    return False
+
+
+class _Watch:
+    """Watches a process until it has ended, and moves its job on."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        report: int,
+        queue: Queue,
+        started: Started,
+        stopping: threading.Event,
+        store: Store,
+    ) -> None:
+        self._process, self._report, self._queue, self._stopping, self._store = process, report, queue, stopping, store
+        self._job, self._terms = started.job.id, started.program.terms
+        self._data = bytearray()
+        self._told_at: float | None = None
+        self._reason = ""
+
+    def run(self, spec: bytes) -> None:
+        """Hands the process its work, waits for its end, and keeps what it reported."""
+        begun = time.monotonic()
+        os.set_blocking(self._report, False)
+        with contextlib.suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(spec)
+                self._process.stdin.flush()
+        try:
+            while self._process.poll() is None:
+                self._read(_POLL_S)
+                self._end_if_due(time.monotonic() - begun)
+            self._read(0.0)
+        finally:
+            self._kill(signal.SIGKILL)  # what the process left behind in its group
+            self._process.wait()
+            os.close(self._report)
+            with contextlib.suppress(BrokenPipeError):
+                if self._process.stdin is not None:
+                    self._process.stdin.close()
+        self._settle()
+
+    def _read(self, wait_s: float) -> None:
+        """Reads what has been reported; not to its end, which a process that was left behind may hold open."""
+        until = time.monotonic() + wait_s
+        while True:
+            ready, _, _ = select.select([self._report], [], [], max(until - time.monotonic(), 0.0))
+            if not ready:
+                return
+            piece = os.read(self._report, 1 << 16)
+            if not piece:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(max(until - time.monotonic(), 0.0))
+                return
+            self._data += piece
+            if len(self._data) > _MOST_REPORT_BYTES:
+                self._reason = self._reason or "TooLarge"
+                self._kill(signal.SIGKILL)
+                return
+
+    def _end_if_due(self, seconds: float) -> None:
+        """Tells the process to end if it is stopped, cancelled or late; and ends it if it does not."""
+        if self._told_at is None:
+            if self._stopping.is_set():
+                self._reason = "Stopped"
+            elif self._is_cancelled():
+                self._reason = "Cancelled"
+            elif seconds > self._terms.timeout_s:
+                self._reason = "TimeLimit"
+            if self._reason:
+                self._told_at = time.monotonic()
+                self._kill(signal.SIGTERM)
+        elif time.monotonic() - self._told_at > (_END_S if self._stopping.is_set() else _GRACE_S):
+            self._kill(signal.SIGKILL)
+
+    def _is_cancelled(self) -> bool:
+        found = self._queue.job(self._job)
+        return found is not None and found.cancel != 0
+
+    def _kill(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _settle(self) -> None:
+        """Moves the job on: by this server's own reason, else by what was reported."""
+        reports = _reports(bytes(self._data))
+        connected = any(report.get("connected") is True for report in reports)
+        error = next((report["error"] for report in reports if report.get("error") in _REPORTED), "Ended")
+        result = next((report["result"] for report in reports if isinstance(report.get("result"), dict)), None)
+        LOG.info("job %s has ended: %s", self._job.hex(), self._reason or ("done" if result is not None else error))
+        if self._reason == "Cancelled":
+            state, why = "cancelled", ""
+        elif self._reason == "Stopped" and not connected:
+            state, why = "queued", ""
+        elif self._reason:
+            state, why = "failed", self._reason
+        elif connected and result is not None:
+            sealed = self._store.job_key.seal(canonical(result), self._job)
+            self._queue.ended(self._job, "done", result=sealed)
+            return
+        elif not connected and error != "ProgramError":
+            state, why = "queued", ""
+        else:
+            state, why = "failed", error
+        (self._queue.ended if connected else self._queue.unconnected)(self._job, state, why)
+
+
+def _reports(data: bytes) -> list[dict[str, Any]]:
+    """Returns the lines of a report that are whole objects of JSON."""
+    found = []
+    for line in data.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError):
+            one = json.loads(line)
+            if isinstance(one, dict):
+                found.append(one)
+    return found
