@@ -96,6 +96,11 @@ def canonical(fields: Any) -> bytes:
     return json.dumps(fields, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
+def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns fields with bytes as base64url."""
+    return {name: to_text(value) if isinstance(value, bytes) else value for name, value in fields.items()}
+
+
 def is_parameter(value: Any) -> bool:
     """Whether a value may be a parameter: an integer within 2^53, or a printable ASCII text of 1 to 500 characters."""
     if isinstance(value, str):
@@ -156,10 +161,7 @@ class JobRequest:
     @functools.cached_property
     def json(self) -> bytes:
         """The bytes that are signed and sent."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        return canonical(
-            {name: to_text(value) if isinstance(value, bytes) else value for name, value in fields.items()}
-        )
+        return canonical(_texts({name: getattr(self, name) for name in _FIELDS}))
 
     @functools.cached_property
     def id(self) -> bytes:
@@ -267,10 +269,7 @@ class JobState:
 
     def to_json(self) -> bytes:
         """Returns canonical JSON."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return canonical(
-            {name: to_text(value) if isinstance(value, bytes) else value for name, value in fields.items()}
-        )
+        return canonical(_texts({field.name: getattr(self, field.name) for field in dataclasses.fields(self)}))
 
     @staticmethod
     def from_json(data: bytes) -> JobState:

@@ -168,13 +168,13 @@ class Jobs:
         """Cancels a job at all servers, and returns what each states; a job that has ended stays as it is."""
         return self._cancel(job, range(self._count))
 
-    def list(self) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
+    def listed(self) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
         """Returns what each server lists as this key's last jobs, without results; or the error of that server."""
         found: list[list[dict[str, Any]] | Refused | Unreachable] = []
         with Links() as links:
             for server in range(self._count):
                 try:
-                    found.append(self._listed(links, server))
+                    found.append(self._list_of(links, server))
                 except (Refused, Unreachable) as error:
                     found.append(error)
         return tuple(found)
@@ -277,7 +277,7 @@ class Jobs:
         except (Refused, Unreachable) as error:
             return error
 
-    def _listed(self, links: Links, server: int) -> list[dict[str, Any]]:
+    def _list_of(self, links: Links, server: int) -> list[dict[str, Any]]:
         answer = self._call(links, server, "GET", f"/requesters/{to_text(self._key.id)}/jobs")
         answer.raise_for(server, self._name(server))
         try:

@@ -61,6 +61,7 @@ class Settings:
         service_key: the file of the keys that clients seal to and that sign receipts.
         limits: what clients may take.
         party: the file of the party, `party.toml`.
+        parties: the number of parties.
         jobs: the file that lists the servers of jobs, if this server runs any.
     """
 
@@ -75,6 +76,7 @@ class Settings:
     service_key: Path
     limits: Limits
     party: Path = Path("party.toml")
+    parties: int = 0
     jobs: Path | None = None
 
     @staticmethod
@@ -98,15 +100,15 @@ class Settings:
         stated = {name: limits.integer(name, 1, 1 << 62) for name in names if name in limits.fields}
         limits.done(names)
         names = ["certificate", "key", "store", "store_key", "service_key"]
-        files = {name: serve.path(name) for name in names}
+        certificate, key, store, store_key, service_key = (serve.path(name) for name in names)
         jobs = None
         if "jobs" in serve.fields:
             table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
             jobs = table.path("servers")
             table.done(["servers"])
         serve.done(["listen", *names, "party", "limits", "jobs"])
-        stated_limits = Limits(**stated)
-        return Settings(me, protocol, host, port, **files, limits=stated_limits, party=party.file, jobs=jobs)
+        where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
+        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs)
 
 
 class _File:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from quorate.jobs._programs import Approved, approve, approved, revoke
 from quorate.jobs._queue import Job, Queue, Started
+from quorate.jobs._service import Jobs, check_deployment
 from quorate.jobs._terms import Limit, Program, Terms, read_approval
 
 __all__ = [
     "Approved",
     "Job",
+    "Jobs",
     "Limit",
     "Program",
     "Queue",
@@ -16,6 +18,7 @@ __all__ = [
     "Terms",
     "approve",
     "approved",
+    "check_deployment",
     "read_approval",
     "revoke",
 ]

@@ -9,7 +9,6 @@ Its standard input ends when the server does, and this process ends with it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import linecache
 import math
@@ -40,6 +39,13 @@ _GRACE_S = 5.0
 
 def main() -> int:
     """Runs the job and returns the exit status: 0 if there is a result."""
+    try:
+        return _run()
+    except BrokenPipeError:  # the server has ended, and nothing reads the report
+        return 1
+
+
+def _run() -> int:
     report, spec = int(sys.argv[-1]), json.loads(_first_line(_own_input()))
     os.set_inheritable(report, False)
     try:
@@ -54,9 +60,7 @@ def main() -> int:
         _tell(report, {"error": named(error)})
         return 1
     if len(result) > _MOST_RESULT_BYTES:
-        print(
-            f"quorate: the results have {len(result)} bytes, and at most {_MOST_RESULT_BYTES} are kept", file=sys.stderr
-        )
+        sys.stderr.write(f"the results have {len(result)} bytes, and at most {_MOST_RESULT_BYTES} are kept\n")
         _tell(report, {"error": "TooLarge"})
         return 1
     _write(report, b'{"result":' + result + b"}\n")
@@ -142,9 +146,3 @@ def _write(report: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(report, view) :]
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):  # the server has ended, and nobody reads the report
-        sys.exit(main())
-    sys.exit(1)

@@ -231,9 +231,20 @@ class Queue:
     def _refuse(self, connection: sqlite3.Connection, job: bytes) -> None:
         """Ends a job that waits and can never start; a server that is halted keeps it."""
         found = _find(connection, job)
-        if found is not None and found.state == "queued" and not _is_halted(connection):
-            expired = found.until <= self._clock()
-            self._move(connection, job, "queued", *(("expired", "") if expired else ("refused", "NotCovered")))
+        if found is None or found.state != "queued" or _is_halted(connection):
+            return
+        if found.until <= self._clock():
+            self._move(connection, job, "queued", "expired")
+            return
+        try:
+            self._startable(connection, job)
+        except Refused as error:
+            if error.status == 409:
+                self._move(connection, job, "queued", "refused", "NotCovered")
+
+    def settle(self, job: bytes) -> None:
+        """Ends a job that waits and can never start, because its time is over or its approval has changed."""
+        self._store.write(lambda connection: self._refuse(connection, job)).result()
 
     def fail(self, job: bytes, why: str) -> None:
         """Ends a job that waits, since another server never starts it."""
@@ -302,11 +313,7 @@ class Queue:
 
         def change(connection: sqlite3.Connection) -> None:
             for (job,) in connection.execute("SELECT id FROM jobs WHERE state = 'queued'").fetchall():
-                try:
-                    self._startable(connection, job)
-                except Refused as error:
-                    if error.status == 409:
-                        self._refuse(connection, job)
+                self._refuse(connection, job)
             now = int(self._clock())
             query = f"DELETE FROM jobs WHERE state NOT IN {_ACTIVE} AND changed_at < ? AND until <= ?"  # noqa: S608
             connection.execute(query, (now - days * _DAY_S, now))

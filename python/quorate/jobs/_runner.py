@@ -27,7 +27,7 @@ import quorate
 from quorate.campaigns import Refused, Store, StoreError
 from quorate.errors import __all__ as names_of_errors
 from quorate.jobs._queue import Queue, Started
-from quorate_client.job import WHY, canonical
+from quorate_client.job import canonical
 from quorate_client.keys import to_text
 
 __all__ = ["Runner", "session_of"]
@@ -115,13 +115,25 @@ class Runner:
             raise Refused(503, "another job's process runs here", "try later", 5) from None
         return lock
 
-    def is_free(self) -> bool:
-        """Whether no job runs in this server."""
-        return self._thread is None or not self._thread.is_alive()
+    def check(self, job: bytes) -> None:
+        """Checks that a job could start now, and changes nothing. A job that runs already passes.
+
+        Raises:
+            Refused: as for `start`.
+        """
+        with self._mutex:
+            self._queue.check(job)
+            lock = self._take_lock(job)
+            if lock is not None:
+                os.close(lock)
+
+    def end(self) -> None:
+        """Starts no other job, and has the one that runs end within 1.6 s."""
+        self._stopping.set()
 
     def stop(self) -> None:
-        """Ends the job that runs, within 1.2 s, and starts no other one."""
-        self._stopping.set()
+        """Waits for the end of the job that runs, as `end` has it."""
+        self.end()
         with self._mutex:
             thread = self._thread
         if thread is not None:
@@ -137,7 +149,7 @@ class Runner:
             process = subprocess.Popen(  # noqa: S603 - the command is this interpreter
                 [*self._command, str(write)],
                 stdin=subprocess.PIPE,
-                stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
+                stdout=2,  # what it prints goes to this server's log
                 cwd=folder.name,
                 start_new_session=True,
                 pass_fds=(write, lock),
@@ -184,12 +196,6 @@ class Runner:
         return json.dumps(fields).encode() + b"\n"
 
 
-def _has_descriptor(stream: Any) -> bool:
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        return isinstance(stream.fileno(), int)
-    return False
-
-
 class _Watch:
     """Watches a process until it has ended, and moves its job on."""
 
@@ -211,11 +217,7 @@ class _Watch:
     def run(self, spec: bytes) -> None:
         """Hands the process its work, waits for its end, and keeps what it reported."""
         begun = time.monotonic()
-        os.set_blocking(self._report, False)
-        with contextlib.suppress(BrokenPipeError):
-            if self._process.stdin is not None:
-                self._process.stdin.write(spec)
-                self._process.stdin.flush()
+        threading.Thread(target=self._hand_over, args=(spec,), daemon=True).start()
         try:
             while self._process.poll() is None:
                 self._read(_POLL_S)
@@ -225,10 +227,17 @@ class _Watch:
             self._kill(signal.SIGKILL)  # what the process left behind in its group
             self._process.wait()
             os.close(self._report)
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):
                 if self._process.stdin is not None:
                     self._process.stdin.close()
         self._settle()
+
+    def _hand_over(self, spec: bytes) -> None:
+        """Writes what the process reads; the pipe stays open, since its end tells the process to end."""
+        with contextlib.suppress(OSError, ValueError):  # the process has ended
+            if self._process.stdin is not None:
+                self._process.stdin.write(spec)
+                self._process.stdin.flush()
 
     def _read(self, wait_s: float) -> None:
         """Reads what has been reported; not to its end, which a process that was left behind may hold open."""

@@ -88,14 +88,12 @@ class Turns:
         """Starts the oldest job that all servers are ready for, if there is one; returns seconds to the next look."""
         for job in self._queue.waiting():
             try:
-                self._queue.check(job)
+                self._runner.check(job)
             except Refused as error:
                 if error.status == 503:
                     return _LOOK_S
                 self._queue.settle(job)
                 continue
-            if not self._runner.is_free():
-                return _LOOK_S
             answers = self._all("ask", job)
             never = [server for server, status in answers.items() if status == 409]
             if never:
