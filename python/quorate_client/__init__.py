@@ -25,7 +25,7 @@ from quorate_client.errors import (
 )
 from quorate_client.invitation import Invitation
 from quorate_client.job import JobRequest, JobState
-from quorate_client.jobs import Jobs, jobs
+from quorate_client.jobs import JobResult, Jobs, jobs
 from quorate_client.keys import ClientKey, ServiceKey, new_key
 from quorate_client.statements import ItemStatus, Receipt, Status
 
@@ -41,6 +41,7 @@ __all__ = [
     "JobFailed",
     "JobRefused",
     "JobRequest",
+    "JobResult",
     "JobState",
     "Jobs",
     "KeyFileError",

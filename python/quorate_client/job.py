@@ -36,20 +36,25 @@ __all__ = [
     "FINAL",
     "MOST_INTEGER",
     "MOST_REQUEST_BYTES",
+    "MOST_RESULT_BYTES",
     "MOST_TEXT",
     "STATES",
     "WHY",
+    "Call",
     "JobRequest",
     "JobState",
     "canonical",
-    "check_call",
+    "read_call",
     "sign_call",
 ]
 
 #: Bytes of a request, the largest integer of a parameter, and characters of a text.
-MOST_REQUEST_BYTES = 16 << 10
+MOST_REQUEST_BYTES = 4 << 10
 MOST_INTEGER = (1 << 53) - 1
-MOST_TEXT = 500
+MOST_TEXT = 256
+
+#: Bytes of the results of a job, as JSON.
+MOST_RESULT_BYTES = 512 << 10
 
 #: Seconds between the time of a request and its end, at most: a week.
 _MOST_LIFE_S = 7 * 86_400
@@ -66,8 +71,7 @@ WHY = {
     "Restarted": "that server was started again while the program ran",
     "Stopped": "that server was stopped while the program ran",
     "Elsewhere": "another server refuses the job or has ended it",
-    "NotConnected": "the servers did not connect to each other in ten attempts",
-    "TooLarge": "the results are larger than 16 MiB",
+    "TooLarge": "the results have more than 512 KiB",
     "NotCovered": "that server's approval of the program does not cover the job any more",
     "Revoked": "that server's operator revoked the program",
 }
@@ -102,7 +106,7 @@ def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_parameter(value: Any) -> bool:
-    """Whether a value may be a parameter: an integer within 2^53, or a printable ASCII text of 1 to 500 characters."""
+    """Whether a value may be a parameter: an integer within 2^53, or a printable ASCII text of 1 to 256 characters."""
     if isinstance(value, str):
         return 1 <= len(value) <= MOST_TEXT and _PRINTABLE.fullmatch(value) is not None
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_INTEGER
@@ -241,7 +245,7 @@ class JobState:
         why: why it ended without a result: one of `WHY`, or the name of an error of Quorate; else empty.
         attempts: how often the servers failed to connect to each other.
         changed: when the state last changed, in seconds since 1970.
-        result: the results by name, if it is done.
+        result: the results, if it is done and was asked for: JSON as the program's process wrote it.
         signature: the server's signature, 64 bytes.
     """
 
@@ -251,11 +255,12 @@ class JobState:
     why: str
     attempts: int
     changed: int
-    result: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
+    result: bytes | None = dataclasses.field(default=None, repr=False)
     signature: bytes = dataclasses.field(default=b"", repr=False)
 
     def _signed(self, deployment: bytes) -> bytes:
-        fields = {name: getattr(self, name) for name in ("attempts", "changed", "result", "state", "why")}
+        fields = {name: getattr(self, name) for name in ("attempts", "changed", "state", "why")}
+        fields["result"] = None if self.result is None else hashlib.sha256(self.result).hexdigest()
         digest = hashlib.sha256(canonical(fields)).digest()
         return b"".join((_STATE, deployment, bytes([self.server]), self.job, digest))
 
@@ -266,6 +271,11 @@ class JobState:
     def is_by(self, point: bytes, deployment: bytes) -> bool:
         """Whether the server of this public key signed it."""
         return verify(point, self._signed(deployment), self.signature)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The results by name; empty without a result."""
+        return {} if self.result is None else _values(self.result)
 
     def to_json(self) -> bytes:
         """Returns canonical JSON."""
@@ -289,13 +299,31 @@ def _state(fields: dict[str, Any]) -> JobState:
     numbers = [fields[name] for name in ("server", "attempts", "changed")]
     if not all(type(number) is int and 0 <= number < _MOST_TIME for number in numbers) or numbers[0] > 255:
         raise ValueError
-    state, why, result = fields["state"], fields["why"], fields["result"]
-    if state not in STATES or not _WHY.fullmatch(why) or not (result is None or isinstance(result, dict)):
+    state, why = fields["state"], fields["why"]
+    result = None if fields["result"] is None else from_text(fields["result"])
+    if state not in STATES or not _WHY.fullmatch(why):
         raise ValueError
-    canonical(result)  # refuses numbers that are not finite
+    if result is not None:
+        _values(result)
     server, attempts, changed = numbers
     job, signature = _bytes(fields, "job", _HASH_BYTES), _bytes(fields, "signature", SIGNATURE_BYTES)
     return JobState(job, server, state, why, attempts, changed, result, signature)
+
+
+def _values(result: bytes) -> dict[str, Any]:
+    """Returns the results of a JSON text.
+
+    Raises:
+        ValueError: it is none, is too long, or has a number that is not finite.
+    """
+    found = json.loads(result.decode("ascii"), parse_constant=_no_number) if len(result) <= MOST_RESULT_BYTES else None
+    if not isinstance(found, dict):
+        raise ValueError("this is no object of JSON")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
 
 
 def _call(deployment: bytes, server: int, method: str, path: str, time: int) -> bytes:
@@ -319,11 +347,35 @@ def sign_call(key: ClientKey | ServiceKey, deployment: bytes, server: int, metho
     return f"{time}.{to_text(signature)}"
 
 
-def check_call(point: bytes, deployment: bytes, server: int, method: str, path: str, text: str, now: float) -> None:
-    """Checks the header `Quorate-Signature` of a call to this server.
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call to a server, whose time is right and whose signature is not checked yet.
+
+    Attributes:
+        deployment: the deployment's hash.
+        server: the index of the server.
+        method, path: what is called.
+        time: its time, in seconds since 1970.
+        signature: its signature.
+    """
+
+    deployment: bytes
+    server: int
+    method: str
+    path: str
+    time: int
+    signature: bytes
+
+    def is_by(self, point: bytes) -> bool:
+        """Whether the owner of this public key signed it."""
+        return verify(point, _call(self.deployment, self.server, self.method, self.path, self.time), self.signature)
+
+
+def read_call(deployment: bytes, server: int, method: str, path: str, text: str, now: float) -> Call:
+    """Reads the header `Quorate-Signature` of a call to this server.
 
     Raises:
-        WireError: another form, a time more than 300 s off, or another signature.
+        WireError: another form, or a time more than 300 s off.
     """
     time, _, signature = text.partition(".")
     if not (time.isascii() and time.isdigit() and len(time) <= 12) or len(signature) > 100:
@@ -334,5 +386,4 @@ def check_call(point: bytes, deployment: bytes, server: int, method: str, path: 
         raw = from_text(signature)
     except ValueError:
         raise WireError("call", "The header Quorate-Signature must be TIME.SIGNATURE.") from None
-    if not verify(point, _call(deployment, server, method, path, int(time)), raw):
-        raise WireError("signature", "The call's signature does not fit.")
+    return Call(deployment, server, method, path, int(time), raw)

@@ -6,6 +6,7 @@ state them.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -28,21 +29,36 @@ from quorate_client.errors import (
     WireError,
 )
 from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical, sign_call
-from quorate_client.keys import ClientKey, to_text, write_private
+from quorate_client.keys import ClientKey, from_text, to_text, write_private
+from quorate_client.statements import printable
 
-__all__ = ["Jobs", "jobs", "program_hash"]
+__all__ = ["JobResult", "Jobs", "jobs", "program_hash", "reason"]
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.5, 4.0
 _LOST_S = 60.0  # a server that does not answer for so long is given up
 _GRACE_S = 5.0  # after a server has failed, the others may still say why they did
 
-#: Bytes of a state: those of a result, and what is around it.
-_MOST_STATE = (16 << 20) + (1 << 16)
+#: What is said of the name of an error of Quorate.
+_ERROR = "an error of Quorate, whose message is in that server's log"
 
 #: Reasons that follow from another server's.
-_FOLLOWS = ("Elsewhere", "NotConnected", "PeerLost", "PeerTimeout", "RunAborted", "")
+_FOLLOWS = ("Elsewhere", "PeerLost", "PeerTimeout", "RunAborted", "")
 
 Told = JobState | Refused | Unreachable
+
+
+@dataclasses.dataclass(frozen=True)
+class JobResult:
+    """The results of a job.
+
+    Attributes:
+        values: the results by name.
+        stated: the servers that state each of them. A value that was revealed to some parties is stated by these alone:
+            one server that lies about it is not noticed if no other one states it.
+    """
+
+    values: Mapping[str, Any]
+    stated: Mapping[str, tuple[int, ...]]
 
 
 def program_hash(program: str | os.PathLike[str]) -> str:
@@ -118,12 +134,27 @@ class Jobs:
             JobRefused: one or more servers refused it.
             NotStored: a server could not be reached; `send` sends the same request again.
         """
+        job = self.make(program, parameters, within_s=within_s)
+        self.send(job, wait_s=wait_s)
+        return job
+
+    def make(
+        self,
+        program: str | os.PathLike[str],
+        parameters: Mapping[str, Parameter] | None = None,
+        *,
+        within_s: int = 3600,
+    ) -> bytes:
+        """Signs a request as `ask` does, and keeps it on the disk for `send`; returns the job's id. Nothing is sent.
+
+        Raises:
+            ValuesError: a parameter or the time cannot be sent.
+            OutboxError, KeyFileError: the request cannot be kept.
+        """
         now = int(time.time())
-        request = JobRequest.make(
-            self._deployment, self._key.id, program_hash(program), parameters or {}, now, within_s
-        )
+        asked = program_hash(program), parameters or {}
+        request = JobRequest.make(self._deployment, self._key.id, *asked, now, within_s)
         self._keep(request)
-        self.send(request.id, wait_s=wait_s)
         return request.id
 
     def send(self, job: bytes, *, wait_s: float = _LOST_S) -> None:
@@ -179,7 +210,7 @@ class Jobs:
                     found.append(error)
         return tuple(found)
 
-    def wait(self, job: bytes, *, wait_s: float | None = None) -> dict[str, Any]:
+    def wait(self, job: bytes, *, wait_s: float | None = None) -> JobResult:
         """Waits for the end of a job, and returns its results as `result` does.
 
         A job that ended without a result at one server is cancelled where it has not started.
@@ -220,8 +251,8 @@ class Jobs:
                 raise NoResult("The job has not ended yet. It goes on at the servers: ask for its result later.")
             time.sleep(_PAUSE_S)
 
-    def result(self, job: bytes) -> dict[str, Any]:
-        """Returns the results of a job by name, compared between all servers.
+    def result(self, job: bytes) -> JobResult:
+        """Returns the results of a job, compared between all servers.
 
         A value that was revealed to one party is None at the others. All other values have to be equal.
 
@@ -264,7 +295,7 @@ class Jobs:
 
     def _post(self, links: Links, server: int, job: bytes, body: bytes, signature: str) -> JobState:
         headers = {"Content-Type": "application/json", "Quorate-Signature": signature}
-        answer = links.ask(server, self._deployment.servers[server], "POST", "/jobs", headers, body, _MOST_STATE)
+        answer = links.ask(server, self._deployment.servers[server], "POST", "/jobs", headers, body)
         return self._state(answer, server, job)
 
     def _cancel(self, job: bytes, servers: Iterable[int]) -> tuple[Told, ...]:
@@ -281,12 +312,9 @@ class Jobs:
         answer = self._call(links, server, "GET", f"/requesters/{to_text(self._key.id)}/jobs")
         answer.raise_for(server, self._name(server))
         try:
-            listed = json.loads(answer.data)["jobs"]
-            if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
-                return listed
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
-        raise Unreachable(server, f"{self._name(server)} answered without a list of jobs.")
+            return [_listed(one) for one in json.loads(answer.data)["jobs"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unreachable(server, f"{self._name(server)} answered without a list of jobs.") from None
 
     def _call(self, links: Links, server: int, method: str, path: str) -> Answer:
         """Makes a signed call; a server whose clock differs says so, and is called once more by its own clock."""
@@ -295,7 +323,7 @@ class Jobs:
             signature = sign_call(self._key, self._deployment.hash, server, method, path, now)
             headers = {"Quorate-Signature": signature}
             body = b"" if method == "POST" else None
-            answer = links.ask(server, self._deployment.servers[server], method, path, headers, body, _MOST_STATE)
+            answer = links.ask(server, self._deployment.servers[server], method, path, headers, body)
             told = answer.problem().get("time") if answer.status == 401 else None
             if not isinstance(told, int):
                 break
@@ -317,10 +345,16 @@ class Jobs:
         return f"Server {server} ({self._deployment.servers[server].url})"
 
 
+def _listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns one job of a server's list; its id as bytes."""
+    texts = {name: printable(fields[name], 64) for name in ("program", "state", "why")}
+    return {"job": from_text(fields["job"]), **texts, "changed": int(fields["changed"])}
+
+
 def reason(state: JobState) -> str:
     """Returns a sentence on a state, such as "Server 1: failed (TimeLimit): the program ran longer than ..."."""
     why = f" ({state.why})" if state.why else ""
-    text = f": {WHY[state.why]}" if state.why in WHY else ""
+    text = f": {WHY.get(state.why, _ERROR)}" if state.why else ""
     return f"Server {state.server}: {state.state}{why}{text}."
 
 
@@ -328,10 +362,11 @@ def _failure(states: list[JobState]) -> JobFailed:
     """Returns the error of a job that some server has ended without a result: the first one that has its own cause."""
     failed = [one for one in states if one.state in FINAL and one.state != "done"]
     first = min(failed, key=lambda one: (one.why in _FOLLOWS, one.server))
-    return JobFailed(first.server, first.state, first.why, " ".join(reason(one) for one in states))
+    ask = f"Ask the operator of server {first.server} about job {first.job.hex()}."
+    return JobFailed(first.server, first.state, first.why, f"{' '.join(reason(one) for one in states)} {ask}")
 
 
-def _results(states: list[JobState]) -> dict[str, Any]:
+def _results(states: list[JobState]) -> JobResult:
     """Compares the results of all servers.
 
     Raises:
@@ -342,23 +377,26 @@ def _results(states: list[JobState]) -> dict[str, Any]:
     waiting = [str(one.server) for one in states if one.state != "done"]
     if waiting:
         raise NoResult(f"The job has not ended at server {', '.join(waiting)}: ask again later.")
-    each = [dict(one.result or {}) for one in states]
-    names = list(each[0])
-    differ = [str(server) for server, one in enumerate(each) if set(one) != set(names)]
+    each = [one.values for one in states]
+    differ = [str(server) for server, one in enumerate(each) if set(one) != set(each[0])]
     if differ:
         raise NoResult(f"Servers 0 and {', '.join(differ)} state results of unlike names. Ask their operators.")
-    return {name: _agreed(name, [one[name] for one in each]) for name in names}
+    values: dict[str, Any] = {}
+    stated: dict[str, tuple[int, ...]] = {}
+    for name in sorted(each[0]):
+        values[name], stated[name] = _agreed(name, [one[name] for one in each])
+    return JobResult(values, stated)
 
 
-def _agreed(name: str, values: list[Any]) -> Any:
-    """Returns the value that all servers state which state one."""
-    stated = {server: canonical(value) for server, value in enumerate(values) if value is not None}
-    if not stated:
+def _agreed(name: str, values: list[Any]) -> tuple[Any, tuple[int, ...]]:
+    """Returns the value on which all servers agree that state one, and these servers."""
+    texts = {server: canonical(value) for server, value in enumerate(values) if value is not None}
+    if not texts:
         raise NoResult(f"No server states a value of {name!r}: the program returned none to any party.")
     groups: dict[bytes, list[int]] = {}
-    for server, text in stated.items():
+    for server, text in texts.items():
         groups.setdefault(text, []).append(server)
     if len(groups) > 1:
         sets = " and ".join(f"server {', '.join(map(str, servers))}" for servers in groups.values())
         raise NoResult(f"The servers differ in {name!r}: {sets} state unlike values. Ask their operators.")
-    return values[min(stated)]
+    return values[min(texts)], tuple(texts)

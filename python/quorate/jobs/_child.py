@@ -1,5 +1,8 @@
 """The process of one job: opens the session that is named by the job's id, runs the program, and reports.
 
+No byte of the program runs before `{"connected": true}` is reported. So a server that has no such report may run the
+job again: nothing of it can have been revealed here.
+
 It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument:
 `{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The names are a
 closed list; messages of exceptions may contain values, and go to the standard error output alone.
@@ -10,7 +13,6 @@ Its standard input ends when the server does, and this process ends with it.
 from __future__ import annotations
 
 import json
-import linecache
 import math
 import os
 import signal
@@ -18,22 +20,20 @@ import sys
 import threading
 import time
 import traceback
-import types
 from base64 import b64decode
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from quorate import errors
 from quorate._session._settings import settings
+from quorate.jobs._code import function_of
 from quorate.session import connect
 from quorate.tables._inputs import MINE
-from quorate_client.job import canonical
+from quorate_client.job import MOST_RESULT_BYTES, canonical
 
 __all__ = ["main", "named", "plain"]
 
-_MOST_RESULT_BYTES = 16 << 20
 _GRACE_S = 5.0
 
 
@@ -49,21 +49,22 @@ def _run() -> int:
     report, spec = int(sys.argv[-1]), json.loads(_first_line(_own_input()))
     os.set_inheritable(report, False)
     try:
-        program = _loaded(spec["name"], b64decode(spec["code"]))
+        code, name = b64decode(spec["code"]), spec["name"]
+        compiled = compile(code, name, "exec")
         settings.approve = spec["runs"]
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
         with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
             _tell(report, {"connected": True})
-            result = canonical(plain(program(mpc, **spec["parameters"])))
+            result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
     except BaseException as error:
         traceback.print_exc()
         _tell(report, {"error": named(error)})
         return 1
-    if len(result) > _MOST_RESULT_BYTES:
-        sys.stderr.write(f"the results have {len(result)} bytes, and at most {_MOST_RESULT_BYTES} are kept\n")
+    if len(result) > MOST_RESULT_BYTES:
+        sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
         _tell(report, {"error": "TooLarge"})
         return 1
-    _write(report, b'{"result":' + result + b"}\n")
+    _tell(report, {"result": result.decode("ascii")})
     return 0
 
 
@@ -94,17 +95,6 @@ def _watch(own: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_GRACE_S)
     os._exit(1)
-
-
-def _loaded(name: str, code: bytes) -> Callable[..., Any]:
-    """Executes the approved bytes, and returns their function `program`. Messages show the lines of the file."""
-    module = types.ModuleType("approved_program")
-    module.__file__ = name
-    sys.modules[module.__name__] = module
-    linecache.cache[name] = (len(code), None, code.decode("utf-8", "replace").splitlines(keepends=True), name)
-    exec(compile(code, name, "exec"), module.__dict__)  # noqa: S102 - the operator approved exactly these bytes
-    program: Callable[..., Any] = module.__dict__["program"]
-    return program
 
 
 def plain(results: Any) -> dict[str, Any]:
@@ -139,10 +129,6 @@ def named(error: BaseException) -> str:
 
 
 def _tell(report: int, fields: dict[str, Any]) -> None:
-    _write(report, json.dumps(fields).encode() + b"\n")
-
-
-def _write(report: int, data: bytes) -> None:
-    view = memoryview(data)
+    view = memoryview(json.dumps(fields).encode() + b"\n")
     while view:
         view = view[os.write(report, view) :]

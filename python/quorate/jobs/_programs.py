@@ -99,7 +99,9 @@ def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Pr
         if requester in found.terms.requesters:
             return found
     raise Refused(
-        403, "no program with this hash is approved here for this key", "ask this server's operator to approve it"
+        403,
+        f"no program with the hash {program.hex()} is approved here for this key",
+        "compare the file with this server's operator, line ends too, and ask for an approval",
     )
 
 

@@ -2,7 +2,7 @@
 
     (request) -> queued -> running -> done | failed | cancelled
                  queued -> cancelled | expired | refused
-                 running -> queued      if no program got a session here; the tenth time: failed (NotConnected)
+                 running -> queued      if no program got a session here
 
 A use is counted in the change that makes a job run, before its process exists. So a server that is killed may count a
 use of a program that never ran, and never runs one that it did not count.
@@ -21,14 +21,13 @@ from quorate.jobs._programs import check_covered
 from quorate.jobs._terms import Program
 from quorate_client.job import FINAL, JobRequest
 
-__all__ = ["MOST_ATTEMPTS", "Job", "Queue", "Started"]
+__all__ = ["Job", "Queue", "Started"]
 
-#: How often the servers try to connect for a job, and seconds before the next attempt.
-MOST_ATTEMPTS = 10
+#: Seconds before the servers try again to connect for a job.
 _PAUSE_S, _LONGEST_PAUSE_S = 10, 300
 
-#: Jobs that wait or run: of one requester, and in all.
-MOST_OF_ONE, MOST_JOBS = 20, 200
+#: Jobs that wait or run, of one requester and in all; and jobs of one requester that are kept.
+MOST_OF_ONE, MOST_JOBS, MOST_KEPT = 20, 200, 500
 
 #: Jobs that a requester may list.
 MOST_LISTED = 100
@@ -113,10 +112,7 @@ class Queue:
             Refused: the request is for another deployment, from the future, or over.
         """
         now = self._clock()
-        if request.deployment != self._deployment:
-            raise Refused(
-                409, "the request is for another list of servers", "compare servers.toml with this server's operator"
-            )
+        self.check_deployment(request)
         if request.time > now + CLOCK_S:
             raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
         if request.until <= now:
@@ -128,12 +124,19 @@ class Queue:
         if known is not None:
             return known, False
         now, program = self._clock(), bytes.fromhex(request.program)
-        _refuse_halted(connection)
+        if _is_used(connection, request.id):
+            raise Refused(409, "this job has run here, and its result was removed", "sign a new request")
+        if _is_halted(connection):
+            raise _halted(409)
         query = "SELECT count(*) FROM jobs WHERE state = 'queued' AND program = ?"
         (waiting,) = connection.execute(query, (program,)).fetchone()
         check_covered(connection, program, request.requester, request.parameters, now, waiting)
         query = f"SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs WHERE state IN {_ACTIVE}"  # noqa: S608
         in_all, of_one = connection.execute(query, (request.requester,)).fetchone()
+        query = "SELECT count(*) FROM jobs WHERE requester = ?"
+        (kept,) = connection.execute(query, (request.requester,)).fetchone()
+        if kept >= MOST_KEPT:
+            raise Refused(429, f"{MOST_KEPT} jobs of this key are kept here", "ask again in some days", 3600)
         if of_one >= MOST_OF_ONE:
             raise Refused(429, f"{MOST_OF_ONE} jobs of this key wait here", "wait for one of them, or cancel it", 60)
         if in_all >= MOST_JOBS:
@@ -163,11 +166,22 @@ class Queue:
         query = "SELECT id FROM jobs WHERE state = 'queued' AND not_before <= ? ORDER BY number"
         return [job for (job,) in self._store.read(lambda c: c.execute(query, (int(self._clock()),)).fetchall())]
 
+    def check_deployment(self, request: JobRequest) -> None:
+        """Compares the deployment that a request is for with this one.
+
+        Raises:
+            Refused: it is another one.
+        """
+        if request.deployment != self._deployment:
+            hashes = f"for {request.deployment.hex()}, and this server's is {self._deployment.hex()}"
+            what = f"the request is for another list of servers: {hashes}"
+            raise Refused(409, what, "compare servers.toml with this server's operator")
+
     def check(self, job: bytes) -> None:
         """Checks that a job could start now, and changes nothing. A job that runs already passes.
 
         Raises:
-            Refused: it cannot: 404 it is not here; 503 not now; 409 never.
+            Refused: it cannot: 404 it is not here; 503 no job can now; 425 this one not yet; 409 never.
         """
         self._store.read(lambda connection: self._startable(connection, job))
 
@@ -187,16 +201,18 @@ class Queue:
             raise Refused(409, f"the job has ended here: {found.state}{why}", "ask for a new one")
         if found.until <= now:
             raise Refused(409, "the request has expired", "sign a new one")
-        _refuse_halted(connection)
         request = found.asked
-        if request.deployment != self._deployment:
-            raise Refused(409, "the request is for another list of servers", "sign a new one for these servers")
+        self.check_deployment(request)
+        if _is_halted(connection):
+            raise _halted(503)
+        if _is_used(connection, job):
+            raise Refused(409, "this job has run here", "sign a new request")
         try:
             covered = check_covered(connection, found.program, found.requester, request.parameters, now, 0)
         except Refused as error:
             raise Refused(409, error.what, error.do) from None
         if found.not_before > now:
-            raise Refused(503, "the servers have failed to connect for this job", "try later", 10)
+            raise Refused(425, "the servers have failed to connect for this job", "try later", 10)
         if connection.execute("SELECT 1 FROM jobs WHERE state = 'running'").fetchone() is not None:
             raise Refused(503, "another job runs here", "try later", 5)
         return Started(found, *covered)
@@ -250,43 +266,47 @@ class Queue:
         """Ends a job that waits, since another server never starts it."""
         self._store.write(lambda connection: self._move(connection, job, "queued", "failed", why)).result()
 
-    def ended(self, job: bytes, state: str, why: str = "", result: bytes | None = None) -> None:
-        """Ends a job that ran.
+    def ended(
+        self, job: bytes, state: str, why: str = "", result: bytes | None = None, *, cheated: bool = False
+    ) -> None:
+        """Ends a job whose program had a session.
 
         Args:
             job: its id.
             state: "done", "failed" or "cancelled".
-            why: the reason, if it failed. After "CheatingDetected" this server takes and starts no job until its
-                operator says so.
+            why: the reason, if it failed.
             result: its result, sealed.
+            cheated: whether cheating was detected. Then this server takes and starts no job until its operator says so.
         """
 
         def change(connection: sqlite3.Connection) -> None:
             if self._move(connection, job, "running", state, why):
                 connection.execute("UPDATE jobs SET result = ? WHERE id = ?", (result, job))
-                if why == "CheatingDetected":
-                    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_HALTED, job))
+            if cheated:
+                _halt(connection, job)
 
         self._store.write(change).result()
 
-    def unconnected(self, job: bytes, state: str = "queued", why: str = "") -> None:
+    def unconnected(self, job: bytes, state: str = "queued", why: str = "", *, cheated: bool = False) -> None:
         """Gives the use of a job back whose program got no session here, and queues the job again.
 
         Args:
             job: its id.
             state: "failed" or "cancelled", if it is not to be queued again.
             why: the reason, if it failed.
+            cheated: as for `ended`.
         """
 
         def change(connection: sqlite3.Connection) -> None:
+            if cheated:
+                _halt(connection, job)
             found = _find(connection, job)
             if found is None or found.state != "running":
                 return
             connection.execute("DELETE FROM uses WHERE job = ?", (job,))
             attempts = found.attempts + 1
-            pause = min(_PAUSE_S << attempts, _LONGEST_PAUSE_S)
-            end, reason = (state, why) if state != "queued" or attempts < MOST_ATTEMPTS else ("failed", "NotConnected")
-            self._move(connection, job, "running", end, reason)
+            pause = min(_PAUSE_S << min(attempts, 8), _LONGEST_PAUSE_S)
+            self._move(connection, job, "running", state, why)
             query = "UPDATE jobs SET attempts = ?, not_before = ? WHERE id = ?"
             connection.execute(query, (attempts, int(self._clock()) + pause, job))
 
@@ -351,8 +371,14 @@ def _is_halted(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM meta WHERE name = ?", (_HALTED,)).fetchone() is not None
 
 
-def _refuse_halted(connection: sqlite3.Connection) -> None:
-    if _is_halted(connection):
-        raise Refused(
-            409, "cheating was detected at this server, and it runs no jobs", "ask its operator to find the cause"
-        )
+def _halt(connection: sqlite3.Connection, job: bytes) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_HALTED, job))
+
+
+def _halted(status: int) -> Refused:
+    what = "cheating was detected at this server, and it runs no jobs"
+    return Refused(status, what, "ask its operator to find the cause")
+
+
+def _is_used(connection: sqlite3.Connection, job: bytes) -> bool:
+    return connection.execute("SELECT 1 FROM uses WHERE job = ?", (job,)).fetchone() is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import fcntl
 import json
 import logging
@@ -25,29 +26,52 @@ from typing import Any
 
 import quorate
 from quorate.campaigns import Refused, Store, StoreError
+from quorate.errors import ConfigError
 from quorate.errors import __all__ as names_of_errors
 from quorate.jobs._queue import Queue, Started
-from quorate_client.job import canonical
+from quorate_client.job import MOST_RESULT_BYTES
 from quorate_client.keys import to_text
 
-__all__ = ["Runner", "session_of"]
+__all__ = ["Runner", "check_child", "session_of"]
 
 LOG = logging.getLogger("quorate.serve")
 
 _POLL_S = 0.2
 _GRACE_S = 5.0  # from SIGTERM to SIGKILL
 _END_S = 1.2  # the same when the server ends
-_MOST_REPORT_BYTES = (16 << 20) + (1 << 16)
+_MOST_REPORT_BYTES = 2 * MOST_RESULT_BYTES + (1 << 16)  # a text within a text has more characters
+_RETRY_S = 1.0
+_CHECK_S = 60.0
 
 #: Reasons that a process may report.
 _REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
 
-#: Starts the child from the package that this server runs, wherever that is, and from nothing else.
-_BOOT = """import sys
+#: Errors by which a process says that the others have not connected, so that the job may be tried again.
+_UNCONNECTED = ("PeerLost", "PeerTimeout", "RunAborted")
+
+#: Imports the child from the folder that has this server's own packages; `-I` alone does not see those of a user.
+_IMPORT = """import sys
 if sys.argv[1] not in sys.path:
     sys.path.insert(0, sys.argv[1])
 from quorate.jobs._child import main
-sys.exit(main())"""
+"""
+_PACKAGES = str(Path(quorate.__file__).resolve().parent.parent)
+
+
+def check_child() -> None:
+    """Checks that the process of a job can import what it needs.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    command = [sys.executable, "-I", "-c", _IMPORT, _PACKAGES]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_S, check=False)  # noqa: S603
+    if done.returncode != 0:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise ConfigError(
+            f"processes of jobs cannot import Quorate ({last}): they run by `{sys.executable} -I`, which sees neither "
+            "PYTHONPATH nor packages of a user; install Quorate and its packages in one environment"
+        )
 
 
 def session_of(job: bytes) -> str:
@@ -69,8 +93,7 @@ class Runner:
     def __init__(
         self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], command: Sequence[str] = ()
     ) -> None:
-        package = str(Path(quorate.__file__).resolve().parent.parent)
-        self._command = list(command) or [sys.executable, "-I", "-c", _BOOT, package]
+        self._command = list(command) or [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES]
         self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
         self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
         self._mutex = threading.Lock()
@@ -81,7 +104,7 @@ class Runner:
         """Counts a use and starts the process of a job; does nothing if it runs already.
 
         Raises:
-            Refused: it cannot start: 404 it is not here; 503 not now; 409 never.
+            Refused: it cannot start: 404 it is not here; 503 no job can now; 425 this one not yet; 409 never.
             StoreError: the store cannot be used.
         """
         with self._mutex:
@@ -162,7 +185,9 @@ class Runner:
             return
         finally:
             os.close(write)
-        LOG.info("job %s of %s starts", job.hex(), started.program.name)
+        asked = started.job.asked
+        about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
+        LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
         watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
         self._thread = threading.Thread(target=self._watched, args=(watch, spec, folder), name="quorate job")
         self._thread.start()
@@ -170,8 +195,6 @@ class Runner:
     def _watched(self, watch: _Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str]) -> None:
         try:
             watch.run(spec)
-        except StoreError as error:
-            LOG.error("%s", error)
         finally:
             folder.cleanup()
             self._woken()
@@ -219,18 +242,24 @@ class _Watch:
         begun = time.monotonic()
         threading.Thread(target=self._hand_over, args=(spec,), daemon=True).start()
         try:
-            while self._process.poll() is None:
+            while not self._has_ended():
                 self._read(_POLL_S)
                 self._end_if_due(time.monotonic() - begun)
             self._read(0.0)
         finally:
-            self._kill(signal.SIGKILL)  # what the process left behind in its group
+            self._kill(signal.SIGKILL)  # what is left of its group; once it is reaped, the number may be another's
             self._process.wait()
             os.close(self._report)
             with contextlib.suppress(OSError):
                 if self._process.stdin is not None:
                     self._process.stdin.close()
         self._settle()
+
+    def _has_ended(self) -> bool:
+        """Whether the process has ended; it is not reaped by this."""
+        if not hasattr(os, "waitid"):  # some systems lack it
+            return self._process.poll() is not None
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def _hand_over(self, spec: bytes) -> None:
         """Writes what the process reads; the pipe stays open, since its end tells the process to end."""
@@ -247,9 +276,8 @@ class _Watch:
             if not ready:
                 return
             piece = os.read(self._report, 1 << 16)
-            if not piece:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(max(until - time.monotonic(), 0.0))
+            if not piece:  # it is closed, and the process is about to end
+                time.sleep(min(max(until - time.monotonic(), 0.0), _POLL_S / 10))
                 return
             self._data += piece
             if len(self._data) > _MOST_REPORT_BYTES:
@@ -282,34 +310,75 @@ class _Watch:
 
     def _settle(self) -> None:
         """Moves the job on: by this server's own reason, else by what was reported."""
-        reports = _reports(bytes(self._data))
-        connected = any(report.get("connected") is True for report in reports)
-        error = next((report["error"] for report in reports if report.get("error") in _REPORTED), "Ended")
-        result = next((report["result"] for report in reports if isinstance(report.get("result"), dict)), None)
-        LOG.info("job %s has ended: %s", self._job.hex(), self._reason or ("done" if result is not None else error))
+        report = _Report.of(bytes(self._data))
+        outcome = self._reason or ("done" if report.result is not None else report.error)
+        LOG.info("job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome)
+        state, why, result = self._outcome(report)
+        while not self._is_kept(report, state, why, result):
+            if self._stopping.wait(_RETRY_S):
+                return  # the next start of this server ends the job
+
+    def _outcome(self, report: _Report) -> tuple[str, str, bytes | None]:
+        """Returns the next state of the job, why, and the sealed result."""
         if self._reason == "Cancelled":
-            state, why = "cancelled", ""
-        elif self._reason == "Stopped" and not connected:
-            state, why = "queued", ""
-        elif self._reason:
-            state, why = "failed", self._reason
-        elif connected and result is not None:
-            sealed = self._store.job_key.seal(canonical(result), self._job)
-            self._queue.ended(self._job, "done", result=sealed)
-            return
-        elif not connected and error != "ProgramError":
-            state, why = "queued", ""
-        else:
-            state, why = "failed", error
-        (self._queue.ended if connected else self._queue.unconnected)(self._job, state, why)
+            return "cancelled", "", None
+        if self._reason == "Stopped" and not report.connected:
+            return "queued", "", None
+        if self._reason:
+            return "failed", self._reason, None
+        if report.result is not None:
+            return "done", "", self._store.job_key.seal(report.result, self._job)
+        if not report.connected and report.error in (*_UNCONNECTED, "Ended"):
+            return "queued", "", None
+        return "failed", report.error, None
+
+    def _is_kept(self, report: _Report, state: str, why: str, result: bytes | None) -> bool:
+        """Writes the next state of the job; returns whether it is on the disk."""
+        try:
+            cheated = report.error == "CheatingDetected"
+            if report.connected:
+                self._queue.ended(self._job, state, why, result, cheated=cheated)
+            else:
+                self._queue.unconnected(self._job, state, why, cheated=cheated)
+        except StoreError as error:
+            LOG.error("the end of job %s is not stored yet: %s", self._job.hex(), error)
+            return False
+        return True
 
 
-def _reports(data: bytes) -> list[dict[str, Any]]:
-    """Returns the lines of a report that are whole objects of JSON."""
-    found = []
-    for line in data.split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError):
-            one = json.loads(line)
-            if isinstance(one, dict):
-                found.append(one)
-    return found
+@dataclasses.dataclass(frozen=True)
+class _Report:
+    """What a process reported.
+
+    Attributes:
+        connected: whether its program may have had a session. It had none if nothing was reported, or one error alone.
+        error: the word for its error; "Ended" without one.
+        result: its result, JSON; None without one.
+    """
+
+    connected: bool
+    error: str
+    result: bytes | None
+
+    @staticmethod
+    def of(data: bytes) -> _Report:
+        """Reads all that was reported."""
+        lines = [_object(line) for line in data.split(b"\n")[:-1]]
+        error = next((str(one["error"]) for one in lines if one.get("error") in _REPORTED), "Ended")
+        before = not data or (
+            len(lines) == 1 and data.endswith(b"\n") and set(lines[0]) == {"error"} and error != "Ended"
+        )
+        result = next((one["result"] for one in lines if isinstance(one.get("result"), str)), None)
+        kept = None if before or result is None or error != "Ended" else result.encode("ascii", "replace")
+        if kept is not None and len(kept) > MOST_RESULT_BYTES:
+            return _Report(True, "TooLarge", None)
+        return _Report(not before, error, kept)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """Returns the object of a line of JSON; an empty one for other lines."""
+    with contextlib.suppress(ValueError, RecursionError):
+        one = json.loads(line)
+        if isinstance(one, dict):
+            return one
+    return {}

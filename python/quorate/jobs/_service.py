@@ -13,10 +13,10 @@ from concurrent.futures import Future
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
 from quorate.jobs._queue import Job, Queue
-from quorate.jobs._runner import Runner
+from quorate.jobs._runner import Runner, check_child
 from quorate.jobs._turns import Turns, call
 from quorate_client import Deployment, JobRequest, JobState, ServiceKey, WireError
-from quorate_client.job import check_call
+from quorate_client.job import Call, read_call
 from quorate_client.keys import SIGNATURE_BYTES, from_text, to_text
 
 __all__ = ["Jobs", "check_deployment"]
@@ -63,13 +63,14 @@ class Jobs:
         clock: its clock, in seconds since 1970.
 
     Raises:
-        ConfigError, CampaignError: as for `check_deployment`.
+        ConfigError, CampaignError: as for `check_deployment`, and if processes of jobs cannot import Quorate.
     """
 
     def __init__(
         self, store: Store, settings: Settings, service_key: ServiceKey, clock: Callable[[], float] = time.time
     ) -> None:
         self.deployment = check_deployment(settings, service_key)
+        check_child()
         self.queue = Queue(store, self.deployment.hash, clock)
         self._store, self._me, self._key, self._clock = store, settings.me, service_key, clock
         self._days = settings.limits.results_days
@@ -83,6 +84,7 @@ class Jobs:
     def begin(self) -> None:
         """Ends the job that ran when this server was last stopped, and starts the threads."""
         self.queue.restarted()
+        LOG.info("runs jobs of the list of servers with the hash %s", self.deployment.hash.hex())
         threading.Thread(target=self._tidy, name="quorate tidy", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()
@@ -95,9 +97,11 @@ class Jobs:
         self.runner.end()
 
     def stop(self) -> None:
-        """Waits for the end of the job that runs."""
+        """Waits for the ends of the job that runs and of the thread of turns."""
         self.end()
         self.runner.stop()
+        if self._turns is not None:
+            self._turns.join()
 
     def _wake(self) -> None:
         if self._turns is not None:
@@ -122,10 +126,7 @@ class Jobs:
             request = JobRequest.from_json(body)
         except WireError as error:
             raise Refused(400, _sentence(error), "sign a new request") from None
-        if request.deployment != self.deployment.hash:
-            raise Refused(
-                409, "the request is for another list of servers", "compare servers.toml with this server's operator"
-            )
+        self.queue.check_deployment(request)
         try:
             raw = from_text(signature[:100])
         except ValueError:
@@ -139,27 +140,36 @@ class Jobs:
         return self.queue.submit(request, signature)
 
     def submitted(self, job: Job, is_new: bool) -> bytes:
-        """Returns the state of a job that was asked for, as signed JSON; a new one gets its turn."""
+        """Returns the state of a job that was asked for, as signed JSON; a new one gets its turn.
+
+        There is no result in it: the request is signed for all servers alike, so another server could send it here.
+        """
         if is_new:
             self._wake()
         return self.state(job)
 
-    def of_requester(self, job: str, method: str, path: str, signature: str) -> Job:
-        """Returns a job to the requester that signed the call.
+    def shown(self, job: str, path: str, signature: str) -> bytes:
+        """Returns the state of a job to its requester, as signed JSON, with the result if it is done.
 
         Raises:
             Refused: there is no such job, or it is another requester's; or the call is not signed.
         """
-        found = self.queue.job(_id(job))
-        if found is None:
-            raise _unknown()
-        self._check(found.requester, method, path, signature, _unknown())
-        return found
+        found = self._of_requester(job, "GET", path, signature)
+        return self.state(found, None if found.result is None else self._store.job_key.open(found.result, found.id))
 
-    def cancel(self, job: bytes) -> Job:
-        """Cancels a job, as far as it has not ended."""
-        found = self.queue.cancel(job)
-        if found is None:
+    def cancelled(self, job: str, path: str, signature: str) -> bytes:
+        """Cancels a job for its requester, unless it has ended; returns its state, as signed JSON.
+
+        Raises:
+            Refused: as for `shown`.
+        """
+        found = self._of_requester(job, "POST", path, signature)
+        return self.state(self.queue.cancel(found.id) or found)
+
+    def _of_requester(self, job: str, method: str, path: str, signature: str) -> Job:
+        called = self._called(method, path, signature)
+        found = self.queue.job(_id(job))
+        if found is None or not called.is_by(found.requester):
             raise _unknown()
         return found
 
@@ -173,7 +183,8 @@ class Jobs:
             point = from_text(requester)
         except ValueError:
             raise Refused(400, "the public key is not base64url", "send 65 bytes without padding") from None
-        self._check(point, "GET", path, signature, None)
+        if not self._called("GET", path, signature).is_by(point):
+            raise Refused(401, "the call's signature does not fit", "sign the call with this key")
         jobs = [
             {
                 "job": to_text(job.id),
@@ -192,8 +203,7 @@ class Jobs:
         Raises:
             Refused: it cannot, or the call is not server 0's.
         """
-        self._check_first(path, signature)
-        self.runner.check(_id(job))
+        self.runner.check(self._by_first(job, path, signature))
 
     def start(self, job: str, path: str, signature: str) -> None:
         """Starts a job for server 0.
@@ -201,43 +211,31 @@ class Jobs:
         Raises:
             Refused: it cannot start, or the call is not server 0's.
         """
-        self._check_first(path, signature)
-        if self._me == 0:
-            raise Refused(409, "server 0 starts its jobs by itself", "call another server")
-        self.runner.start(_id(job))
+        self.runner.start(self._by_first(job, path, signature))
 
-    def _check_first(self, path: str, signature: str) -> None:
-        self._check(self.deployment.servers[0].sign, "POST", path, signature, None)
+    def _by_first(self, job: str, path: str, signature: str) -> bytes:
+        """Returns a job's id if server 0 signed the call, and this is another server."""
+        called = self._called("POST", path, signature)
+        if self._me == 0 or not called.is_by(self.deployment.servers[0].sign):
+            raise _unknown()
+        return _id(job)
 
-    def _check(self, point: bytes, method: str, path: str, signature: str, hidden: Refused | None) -> None:
-        """Checks the signature of a call; `hidden` is raised if it is not of the key `point`."""
-        checked = (point, self.deployment.hash, self._me, method, path, signature)
+    def _called(self, method: str, path: str, signature: str) -> Call:
+        """Reads the header of a call.
+
+        Raises:
+            Refused: it has another form, or its time is not this server's.
+        """
         try:
-            check_call(*checked, self._clock())
+            return read_call(self.deployment.hash, self._me, method, path, signature, self._clock())
         except WireError as error:
-            if hidden is not None and not _is_signed(*checked):
-                raise hidden from None
             time_here = f"; this server's time is {int(self._clock())}" if error.field == "time" else ""
             raise Refused(401, f"{_sentence(error)}{time_here}", "sign the call again") from None
 
-    def state(self, job: Job) -> bytes:
-        """Returns the state of a job, as signed JSON; with its result if it is done."""
-        result = None
-        if job.result is not None:
-            result = json.loads(self._store.job_key.open(job.result, job.id))
+    def state(self, job: Job, result: bytes | None = None) -> bytes:
+        """Returns the state of a job, as signed JSON."""
         made = JobState(job.id, self._me, job.state, job.why, job.attempts, job.changed_at, result)
         return made.by(self._key, self.deployment.hash).to_json()
-
-
-def _is_signed(point: bytes, deployment: bytes, server: int, method: str, path: str, signature: str) -> bool:
-    """Whether a call is signed, at whatever time."""
-    time_ = signature.partition(".")[0]
-    try:
-        now = int(time_) if time_.isascii() and time_.isdigit() and len(time_) <= 12 else 0
-        check_call(point, deployment, server, method, path, signature, now)
-    except WireError:
-        return False
-    return True
 
 
 def _id(text: str) -> bytes:

@@ -27,6 +27,10 @@ LOG = logging.getLogger("quorate.serve")
 _LOOK_S = 2.0
 _PAUSE_S = 5.0  # after a server did not answer, or could not start a job
 _CALL_S = 5.0
+_END_S = 0.5
+
+#: Statuses by which a server says that this job cannot start yet: it does not have it, or waits before it tries again.
+_OF_THIS_JOB = (404, 425)
 
 
 def call(deployment: Deployment, key: ServiceKey, server: int, path: str) -> int:
@@ -66,10 +70,15 @@ class Turns:
         self._woken.set()
 
     def stop(self) -> None:
-        """Ends the thread; a call that is under way is not waited for."""
+        """Ends the thread; after a call that is under way it does nothing more."""
         self._is_over = True
         self._woken.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def join(self) -> None:
+        """Waits for the end of the thread, as long as a server may take to end."""
+        if self._thread.is_alive():
+            self._thread.join(_END_S)
 
     def _run(self) -> None:
         while not self._is_over:
@@ -92,16 +101,19 @@ class Turns:
             except Refused as error:
                 if error.status == 503:
                     return _LOOK_S
-                self._queue.settle(job)
+                if error.status == 409:
+                    self._queue.settle(job)
                 continue
             answers = self._all("ask", job)
+            if self._is_over:
+                break
             never = [server for server, status in answers.items() if status == 409]
             if never:
                 LOG.info("job %s never starts: server %s refuses it", job.hex(), never[0])
                 self._queue.fail(job, "Elsewhere")
             elif all(status == 200 for status in answers.values()):
                 return self._start(job)
-            elif any(status not in (200, 404) for status in answers.values()):
+            elif any(status not in (200, *_OF_THIS_JOB) for status in answers.values()):
                 return _PAUSE_S
         return _LOOK_S
 

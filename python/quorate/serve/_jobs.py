@@ -29,6 +29,18 @@ def _signature(request: Request) -> str:
     return request.headers.get("quorate-signature", "")
 
 
+def _path(request: Request) -> str:
+    """Returns the path as it was sent, which is what callers sign.
+
+    Raises:
+        Refused: there is a query, which no signature covers.
+    """
+    if request.scope["query_string"]:
+        raise Refused(400, "the request has a query", "send the path alone")
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    return raw.decode("latin-1")
+
+
 def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.Executor) -> None:
     """Adds the paths of jobs to the application.
 
@@ -48,6 +60,7 @@ def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.
 
     @app.post("/jobs")
     async def asked(request: Request) -> Response:
+        _path(request)
         length = length_up_to(request, MOST_REQUEST_BYTES)
         with memory.held(holder_of(request.client.host if request.client else "")) as held:
             body = await read(request, length, held)
@@ -57,26 +70,24 @@ def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.
 
     @app.get("/jobs/{job}")
     async def shown(job: str, request: Request) -> Response:
-        found = await on_pool(jobs.of_requester, job, "GET", request.url.path, _signature(request))
-        return _json(await on_pool(jobs.state, found))
+        return _json(await on_pool(jobs.shown, job, _path(request), _signature(request)))
 
     @app.get("/requesters/{key}/jobs")
     async def listed(key: str, request: Request) -> Response:
-        return _json(await on_pool(jobs.listed, key, request.url.path, _signature(request)))
+        return _json(await on_pool(jobs.listed, key, _path(request), _signature(request)))
 
     @app.post("/jobs/{job}/cancel")
     async def cancelled(job: str, request: Request) -> Response:
-        found = await on_pool(jobs.of_requester, job, "POST", request.url.path, _signature(request))
-        return _json(await on_pool(jobs.state, await on_pool(jobs.cancel, found.id)))
+        return _json(await on_pool(jobs.cancelled, job, _path(request), _signature(request)))
 
     @app.post("/jobs/{job}/ask")
     async def could_start(job: str, request: Request) -> Response:
-        await on_pool(jobs.ask, job, request.url.path, _signature(request))
+        await on_pool(jobs.ask, job, _path(request), _signature(request))
         return _json(b'{"start":"now"}')
 
     @app.post("/jobs/{job}/start")
     async def started(job: str, request: Request) -> Response:
-        await on_pool(jobs.start, job, request.url.path, _signature(request))
+        await on_pool(jobs.start, job, _path(request), _signature(request))
         return _json(b'{"start":"now"}')
 
 

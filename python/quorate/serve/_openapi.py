@@ -65,7 +65,7 @@ _SCHEMAS: Fields = {
             attempts=_COUNT,
             changed=_COUNT,
             job=_base64url(32),
-            result={"type": ["object", "null"]},
+            result={"type": ["string", "null"], "description": "JSON as base64url, in answers to GET alone"},
             server=_COUNT,
             signature=_base64url(64),
             state={"enum": list(STATES)},
@@ -122,7 +122,7 @@ def _operation(
 _STATE = _answer("the job's state", _ref("State"))
 _START = _answer("it starts now, or has started", _ref("Start"))
 _BYTES: Fields = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-_CALLS = "401 404 409"
+_CALLS = "400 401 404 409 425"
 
 _PATHS: Fields = {
     "/healthz": {"get": _operation("Whether the process lives", {200: _answer("it does", _ref("Status"))}, "")},
@@ -159,8 +159,8 @@ _PATHS: Fields = {
             body=_json(_ref("Request")),
         )
     },
-    "/jobs/{job}": {"get": _operation("The state of a job, to its requester", {200: _STATE}, "401 404", "job")},
-    "/jobs/{job}/cancel": {"post": _operation("Cancels a job, for its requester", {200: _STATE}, "401 404", "job")},
+    "/jobs/{job}": {"get": _operation("The state of a job, to its requester", {200: _STATE}, "400 401 404", "job")},
+    "/jobs/{job}/cancel": {"post": _operation("Cancels a job, for its requester", {200: _STATE}, "400 401 404", "job")},
     "/jobs/{job}/ask": {"post": _operation("Whether a job could start now, to server 0", {200: _START}, _CALLS, "job")},
     "/jobs/{job}/start": {"post": _operation("Starts a job, for server 0", {200: _START}, _CALLS, "job")},
     "/requesters/{key}/jobs": {
