@@ -385,5 +385,7 @@ def read_call(deployment: bytes, server: int, method: str, path: str, text: str,
     try:
         raw = from_text(signature)
     except ValueError:
-        raise WireError("call", "The header Quorate-Signature must be TIME.SIGNATURE.") from None
+        raw = b""
+    if len(raw) != SIGNATURE_BYTES:
+        raise WireError("call", "The header Quorate-Signature must be TIME.SIGNATURE.")
     return Call(deployment, server, method, path, int(time), raw)

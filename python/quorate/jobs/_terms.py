@@ -220,7 +220,10 @@ def read_approval(file: Path) -> Program:
 
 
 def _terms(table: Table, folder: Path) -> Terms:
-    requesters = tuple(from_text(text) for text in table.texts("requesters"))
+    try:
+        requesters = tuple(from_text(text) for text in table.texts("requesters"))
+    except ValueError:
+        requesters = ()
     if not requesters or not all(is_point(point) for point in requesters):
         raise ConfigError("requesters: list one public key or more, as `quorate campaign client-key` prints them")
     runs = table.take("runs")
