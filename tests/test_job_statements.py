@@ -72,9 +72,8 @@ def test_bytes_that_are_signed_are_these(deployment: Deployment) -> None:
     header = f"{NOW}.{to_text(SERVICES[0].sign_message(message))}"
     assert read_call(deployment.hash, 2, "POST", "/jobs/x/ask", header, NOW).is_by(SERVICES[0].sign)
     result = b'{"x":18446744073709551615,"y":0.1}'
-    digest = hashlib.sha256(
-        f'{{"attempts":1,"changed":{NOW},"result":"{hashlib.sha256(result).hexdigest()}","state":"done","why":""}}'.encode()
-    ).digest()
+    text = f'{{"attempts":1,"changed":{NOW},"result":"{hashlib.sha256(result).hexdigest()}","state":"done","why":""}}'
+    digest = hashlib.sha256(text.encode()).digest()
     signed = b"quorate/job/state/1\0" + deployment.hash + b"\1" + made.id + digest
     state = JobState(made.id, 1, "done", "", 1, NOW, result, SERVICES[1].sign_message(signed))
     assert state.is_by(SERVICES[1].sign, deployment.hash)

@@ -153,8 +153,9 @@ class Queue:
 
     def of(self, requester: bytes) -> list[Job]:
         """Returns the last jobs of a requester, the newest first."""
-        query = f"SELECT {_COLUMNS} FROM jobs WHERE requester = ? ORDER BY number DESC LIMIT {MOST_LISTED}"  # noqa: S608
-        return [Job(*row) for row in self._store.read(lambda c: c.execute(query, (requester,)).fetchall())]
+        query = f"SELECT {_COLUMNS} FROM jobs WHERE requester = ? ORDER BY number DESC LIMIT ?"  # noqa: S608
+        given = (requester, MOST_LISTED)
+        return [Job(*row) for row in self._store.read(lambda c: c.execute(query, given).fetchall())]
 
     def all(self) -> list[Job]:
         """Returns all jobs, in the order of their arrival."""

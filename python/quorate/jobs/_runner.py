@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import quorate
+from quorate import errors
 from quorate.campaigns import Refused, Store, StoreError
 from quorate.errors import ConfigError
 from quorate.errors import __all__ as names_of_errors
@@ -55,7 +55,7 @@ if sys.argv[1] not in sys.path:
     sys.path.insert(0, sys.argv[1])
 from quorate.jobs._child import main
 """
-_PACKAGES = str(Path(quorate.__file__).resolve().parent.parent)
+_PACKAGES = str(Path(errors.__file__).resolve().parent.parent)
 
 
 def check_child() -> None:
@@ -64,8 +64,13 @@ def check_child() -> None:
     Raises:
         ConfigError: it cannot.
     """
-    command = [sys.executable, "-I", "-c", _IMPORT, _PACKAGES]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_S, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603 - the command is this interpreter
+        [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_CHECK_S,
+        check=False,
+    )
     if done.returncode != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise ConfigError(
