@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,9 @@ import pytest
 from deploying import Deployment
 from jobbing import wait_until
 from queueing import Office
-from quorate.campaigns import Refused
+from quorate.campaigns import Refused, StoreFull
 from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
-from quorate.jobs import _runner
+from quorate.jobs import Queue, _runner
 from quorate.jobs._child import named, plain
 from quorate.jobs._runner import Runner, _Report, check_child, session_of
 from quorate_client.job import MOST_RESULT_BYTES
@@ -168,7 +169,7 @@ def test_what_a_program_leaves_ends_with_it(servers: Servers) -> None:
 def test_a_job_is_cancelled_while_it_runs(servers: Servers) -> None:
     job = servers.start("sleep")
     wait_until(lambda: servers.marker.read_text().count("top") % 2 == 0)
-    with pytest.raises(Refused, match="another job runs here: try later"):
+    with pytest.raises(Refused, match="another job's process runs here: try later"):
         servers.runners[0].start(servers.offices[0].submit(what="sum"))
     servers.runners[0].start(job)  # it runs already
     servers.offices[0].queue.cancel(servers.offices[0].queue.waiting()[0])
@@ -239,6 +240,32 @@ def test_a_process_that_cannot_be_started_leaves_the_job_waiting(
     assert alone.ended(job) == [("queued", "")] and alone.offices[0].uses_of() == 0
 
 
+def test_the_end_of_a_job_is_stored_once_the_disk_has_room(alone: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first writes of the end fail; the job runs until one succeeds, and no other one starts."""
+    left, real = [2], Queue.unconnected
+
+    def fails(*arguments: Any, **words: Any) -> None:
+        if left[0]:
+            left[0] -= 1
+            assert alone.offices[0].state(job)[0] == "running"
+            raise StoreFull("the disk is full")
+        real(*arguments, **words)
+
+    monkeypatch.setattr(_runner, "_RETRY_S", 0.05)
+    monkeypatch.setattr(Queue, "unconnected", fails)
+    job = alone.offices[0].submit(what="sum")
+    alone.runners[0].start(job)
+    assert alone.ended(job) == [("queued", "")] and left == [0] and alone.offices[0].uses_of() == 0
+
+
+def test_a_job_that_can_never_start_is_ended_by_the_call_to_start_it(alone: Servers) -> None:
+    job = alone.offices[0].submit(what="sum")
+    alone.offices[0].clock.now += 3600
+    with pytest.raises(Refused, match="the request has expired"):
+        alone.runners[0].start(job)
+    assert alone.offices[0].state(job) == ("expired", "") and is_free(alone.offices[0])
+
+
 def test_the_process_ends_with_its_server(tmp_path: Path) -> None:
     """The server is killed while the process waits for its peers."""
     servers = Servers(tmp_path)
@@ -248,6 +275,7 @@ def test_the_process_ends_with_its_server(tmp_path: Path) -> None:
     script = f"""
 import sys, time
 from pathlib import Path
+from typing import Any
 from campaigning import STORE_KEY, Clock
 from quorate.campaigns import Store
 from quorate.jobs import Queue

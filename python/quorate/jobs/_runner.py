@@ -115,7 +115,6 @@ class Runner:
         with self._mutex:
             if self._stopping.is_set():
                 raise Refused(503, "this server is about to end", "try later", 10)
-            self._queue.check(job)
             lock = self._take_lock(job)
             if lock is None:
                 return
@@ -186,7 +185,8 @@ class Runner:
             LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
             os.close(read)
             folder.cleanup()
-            self._queue.unconnected(job)
+            self._thread = threading.Thread(target=self._waits_again, args=(job,), name="quorate job")
+            self._thread.start()
             return
         finally:
             os.close(write)
@@ -196,6 +196,10 @@ class Runner:
         watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
         self._thread = threading.Thread(target=self._watched, args=(watch, spec, folder), name="quorate job")
         self._thread.start()
+
+    def _waits_again(self, job: bytes) -> None:
+        until_stored(lambda: self._queue.unconnected(job), self._stopping)
+        self._woken()
 
     def _watched(self, watch: _Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str]) -> None:
         try:
@@ -251,6 +255,8 @@ class _Watch:
                 self._read(_POLL_S)
                 self._end_if_due(time.monotonic() - begun)
             self._read(0.0)
+        except OSError as error:  # the job must not stay without a watch
+            LOG.error("the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__)
         finally:
             self._kill(signal.SIGKILL)  # what is left of its group; once it is reaped, the number may be another's
             self._process.wait()
@@ -319,9 +325,11 @@ class _Watch:
         outcome = self._reason or ("done" if report.result is not None else report.error)
         LOG.info("job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome)
         state, why, result = self._outcome(report)
-        while not self._is_kept(report, state, why, result):
-            if self._stopping.wait(_RETRY_S):
-                return  # the next start of this server ends the job
+        cheated = report.error == "CheatingDetected"
+        if report.connected:
+            until_stored(lambda: self._queue.ended(self._job, state, why, result, cheated=cheated), self._stopping)
+        else:
+            until_stored(lambda: self._queue.unconnected(self._job, state, why, cheated=cheated), self._stopping)
 
     def _outcome(self, report: _Report) -> tuple[str, str, bytes | None]:
         """Returns the next state of the job, why, and the sealed result."""
@@ -337,18 +345,20 @@ class _Watch:
             return "queued", "", None
         return "failed", report.error, None
 
-    def _is_kept(self, report: _Report, state: str, why: str, result: bytes | None) -> bool:
-        """Writes the next state of the job; returns whether it is on the disk."""
+
+def until_stored(write: Callable[[], None], stopping: threading.Event) -> None:
+    """Writes the next state of a job, again and again until it is on the disk; until then no other job starts.
+
+    If the server ends before that, its next start ends the job.
+    """
+    while True:
         try:
-            cheated = report.error == "CheatingDetected"
-            if report.connected:
-                self._queue.ended(self._job, state, why, result, cheated=cheated)
-            else:
-                self._queue.unconnected(self._job, state, why, cheated=cheated)
+            write()
+            return
         except StoreError as error:
-            LOG.error("the end of job %s is not stored yet: %s", self._job.hex(), error)
-            return False
-        return True
+            LOG.error("the next state of a job is not stored yet: %s", error)
+        if stopping.wait(_RETRY_S):
+            return
 
 
 @dataclasses.dataclass(frozen=True)

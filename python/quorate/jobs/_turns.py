@@ -6,7 +6,6 @@ the job's id names, begins only if all have started the same job.
 
 from __future__ import annotations
 
-import concurrent.futures
 import logging
 import threading
 import time
@@ -57,7 +56,6 @@ class Turns:
 
     def __init__(self, queue: Queue, runner: Runner, peers: range, ask: Callable[[int, str], int]) -> None:
         self._queue, self._runner, self._peers, self._ask = queue, runner, peers, ask
-        self._pool = concurrent.futures.ThreadPoolExecutor(len(peers), "quorate turn")
         self._woken, self._is_over = threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="quorate turns", daemon=True)
 
@@ -73,7 +71,6 @@ class Turns:
         """Ends the thread; after a call that is under way it does nothing more."""
         self._is_over = True
         self._woken.set()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
         """Waits for the end of the thread, as long as a server may take to end."""
@@ -85,7 +82,7 @@ class Turns:
             pause = _LOOK_S
             try:
                 pause = self.look()
-            except (StoreError, RuntimeError) as error:  # the store is closed, or the pool
+            except StoreError as error:
                 if not self._is_over:
                     LOG.error("%s", error)
             if pause > _LOOK_S:
@@ -131,4 +128,15 @@ class Turns:
     def _all(self, what: str, job: bytes) -> dict[int, int]:
         """Makes the same call to all other servers at the same time; returns the status of each."""
         path = f"/jobs/{to_text(job)}/{what}"
-        return dict(zip(self._peers, self._pool.map(lambda server: self._ask(server, path), self._peers), strict=True))
+        answers = dict.fromkeys(self._peers, 0)
+
+        def ask(server: int) -> None:
+            answers[server] = self._ask(server, path)
+
+        # Threads that the end of the server does not wait for.
+        threads = [threading.Thread(target=ask, args=(server,), daemon=True) for server in self._peers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers
