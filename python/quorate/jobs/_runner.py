@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +92,9 @@ class Runner:
         queue: the jobs.
         config: the file of the party, `party.toml`.
         woken: called after each end of a job.
-        command: what starts a process for a job; the report's descriptor is added to it.
     """
 
-    def __init__(
-        self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], command: Sequence[str] = ()
-    ) -> None:
-        self._command = list(command) or [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES]
+    def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None]) -> None:
         self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
         self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
         self._mutex = threading.Lock()
@@ -169,33 +165,37 @@ class Runner:
     def _spawn(self, started: Started, lock: int) -> None:
         """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
         job = started.job.id
-        folder = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
-        read, write = os.pipe()
-        try:
-            spec = self._spec(started, Path(folder.name))
-            process = subprocess.Popen(  # noqa: S603 - the command is this interpreter
-                [*self._command, str(write)],
-                stdin=subprocess.PIPE,
-                stdout=2,  # what it prints goes to this server's log
-                cwd=folder.name,
-                start_new_session=True,
-                pass_fds=(write, lock),
-            )
-        except (OSError, ValueError) as error:
-            LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
-            os.close(read)
-            folder.cleanup()
-            self._thread = threading.Thread(target=self._waits_again, args=(job,), name="quorate job")
-            self._thread.start()
-            return
-        finally:
-            os.close(write)
+        with contextlib.ExitStack() as undo:
+            try:
+                made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
+                undo.callback(made.cleanup)
+                read, write = os.pipe()
+                undo.callback(os.close, read)
+                with os.fdopen(write, "wb"):  # its copy here is closed in each case
+                    spec = self._spec(started, Path(made.name))
+                    process = self._process(made.name, write, lock)
+            except (OSError, ValueError) as error:
+                LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
+                self._thread = threading.Thread(target=self._waits_again, args=(job,), name="quorate job")
+                self._thread.start()
+                return
+            undo.pop_all()
         asked = started.job.asked
         about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
         LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
         watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
-        self._thread = threading.Thread(target=self._watched, args=(watch, spec, folder), name="quorate job")
+        self._thread = threading.Thread(target=self._watched, args=(watch, spec, made), name="quorate job")
         self._thread.start()
+
+    def _process(self, folder: str, report: int, lock: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - the command is this interpreter
+            [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, str(report)],
+            stdin=subprocess.PIPE,
+            stdout=2,  # what it prints goes to this server's log
+            cwd=folder,
+            start_new_session=True,
+            pass_fds=(report, lock),
+        )
 
     def _waits_again(self, job: bytes) -> None:
         until_stored(lambda: self._queue.unconnected(job), self._stopping)

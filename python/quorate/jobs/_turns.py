@@ -85,6 +85,8 @@ class Turns:
             except StoreError as error:
                 if not self._is_over:
                     LOG.error("%s", error)
+            except Exception as error:  # one job must not end all turns; its text may hold values
+                LOG.error("an error of type %s when jobs got their turns", type(error).__name__)
             if pause > _LOOK_S:
                 self._woken.clear()
             self._woken.wait(pause)
