@@ -7,9 +7,7 @@ they are, and the next process gets the copies.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from campaigning import NOW, STORE_KEY, Clock, campaign_of
+from fuse import FUSE, Killed, fused
 from quorate.campaigns import (
     Frozen,
     History,
@@ -30,7 +29,6 @@ from quorate.campaigns import (
     Spent,
     Store,
     StoreError,
-    _store,
     agreed,
     approve,
     close,
@@ -45,63 +43,6 @@ SERVICES = [ServiceKey.generate() for _ in range(2)]
 CLIENTS = sorted((ClientKey.generate() for _ in range(2)), key=lambda key: key.id)
 COLUMNS = [{"name": "x", "dtype": "uint(7)", "shape": [3]}]
 SLOTS = [{"name": "one", "per_client": 1, "columns": COLUMNS}]
-
-
-class Killed(BaseException):
-    """The end of a process."""
-
-
-class Fuse:
-    """Counts statements and syncs, and ends the process at one of them. After it, nothing happens any more."""
-
-    def __init__(self) -> None:
-        self.left: int | None = None
-        self.seen = 0
-        self.is_blown = False
-
-    def step(self) -> None:
-        self.seen += 1
-        if self.left is not None:
-            self.is_blown = self.is_blown or self.left == 0
-            self.left -= 1
-        if self.is_blown:
-            raise Killed
-
-
-FUSE = Fuse()
-
-
-class Fused(sqlite3.Connection):
-    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
-        if sql != "BEGIN" and not sql.startswith(("ROLLBACK", "SELECT", "PRAGMA")):
-            FUSE.step()
-        done = super().execute(sql, *parameters)
-        if sql == "COMMIT":
-            FUSE.step()  # killed before anybody hears of it
-        return done
-
-
-@contextlib.contextmanager
-def fused() -> Iterator[None]:
-    """Lets stores run over the fuse."""
-    patch, sync = pytest.MonkeyPatch(), os.fsync
-
-    def synced(file: int) -> None:
-        FUSE.step()
-        sync(file)
-
-    patch.setattr(os, "fsync", synced)
-    patch.setattr(
-        _store,
-        "_connect",
-        lambda path: sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Fused),
-    )
-    patch.setattr("threading.excepthook", lambda _: None)  # the writer's thread ends as the process does
-    FUSE.__init__()  # type: ignore[misc]
-    try:
-        yield
-    finally:
-        patch.undo()
 
 
 class Machine:

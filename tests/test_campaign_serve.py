@@ -243,7 +243,7 @@ def test_a_full_disk_is_told_and_the_server_goes_on(tmp_path: Path) -> None:
         writing.execute(f"PRAGMA max_page_count = {pages + 20}")
         answer = server.ask("POST", path, packet(net, 1, values={"age": [1] * 20_000}))
         assert problem(answer)["status"] == 507
-        assert problem(answer)["what"] == "this server's disk is full, and the packet is not stored"
+        assert problem(answer)["what"] == "this server's disk is full, and nothing of the request is stored"
         assert answer.headers["retry-after"] == "10"
         writing.execute("PRAGMA max_page_count = 1000000")
         assert server.ask("POST", path, packet(net, 1, values={"age": [1] * 20_000})).status == 201
@@ -366,7 +366,7 @@ def test_a_body_of_another_length_than_it_states_is_refused() -> None:
             return asyncio.run(_bodies.read(Request({"type": "http"}, receive), 10, held))
 
     for pieces in ((b"",), (b"five.",), (b"five.", b"four"), (b"five.", b"six...")):
-        with pytest.raises(ServerRefused, match="does not have the 10 bytes that it states: send the whole packet"):
+        with pytest.raises(ServerRefused, match="does not have the 10 bytes that it states: send the whole request"):
             read(*pieces)
     assert read(b"five.", b"five.") == b"five.five."
 
@@ -453,12 +453,12 @@ def test_an_address_holds_a_share_of_the_memory_or_one_body() -> None:
     with memory.held("a") as first, memory.held("a") as second, memory.held("b") as other:
         first.take(90)
         second.take(10)
-        with pytest.raises(ServerRefused, match="reads too many packets now"):
+        with pytest.raises(ServerRefused, match="reads too many requests now"):
             second.take(1)
         first.take(200)  # one body of an address is always allowed
         other.take(100)
         for one in (first, second, other):
-            with pytest.raises(ServerRefused, match="reads too many packets now"):
+            with pytest.raises(ServerRefused, match="reads too many requests now"):
                 one.take(1)
     with memory.held("c") as alone:
         alone.take(1000)  # a larger body is taken while no other is held

@@ -1,4 +1,4 @@
-"""The client of a campaign: gives values to servers that compute on them together, none of which sees a value.
+"""The client of servers that compute together: gives values to a campaign, and asks for runs of approved programs.
 
 It needs numpy and cryptography (47 or later), and nothing else of Quorate.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from quorate_client.campaign import Campaign
 from quorate_client.client import Client, client
+from quorate_client.deployment import Deployment
 from quorate_client.errors import (
     CampaignError,
     ClientError,
+    JobFailed,
+    JobRefused,
     KeyFileError,
     NoResult,
     NotStored,
@@ -21,6 +24,8 @@ from quorate_client.errors import (
     WireError,
 )
 from quorate_client.invitation import Invitation
+from quorate_client.job import JobRequest, JobState
+from quorate_client.jobs import JobResult, Jobs, jobs
 from quorate_client.keys import ClientKey, ServiceKey, new_key
 from quorate_client.statements import ItemStatus, Receipt, Status
 
@@ -30,8 +35,15 @@ __all__ = [
     "Client",
     "ClientError",
     "ClientKey",
+    "Deployment",
     "Invitation",
     "ItemStatus",
+    "JobFailed",
+    "JobRefused",
+    "JobRequest",
+    "JobResult",
+    "JobState",
+    "Jobs",
     "KeyFileError",
     "NoResult",
     "NotStored",
@@ -45,5 +57,6 @@ __all__ = [
     "ValuesError",
     "WireError",
     "client",
+    "jobs",
     "new_key",
 ]

@@ -73,8 +73,8 @@ class Answer:
 
 
 class _Pinned(http.client.HTTPConnection):
-    def __init__(self, host: str, port: int, certificate: bytes) -> None:
-        super().__init__(host, port, timeout=_TIMEOUT_S, blocksize=1 << 20)
+    def __init__(self, host: str, port: int, certificate: bytes, timeout_s: float) -> None:
+        super().__init__(host, port, timeout=timeout_s, blocksize=1 << 20)
         self._certificate = certificate
 
     def connect(self) -> None:
@@ -111,9 +111,14 @@ def _read(response: http.client.HTTPResponse, most: int) -> bytes:
 
 
 class Links:
-    """Connections to servers that are kept for some requests in a row, so that each takes one handshake."""
+    """Connections to servers that are kept for some requests in a row, so that each takes one handshake.
 
-    def __init__(self) -> None:
+    Arguments:
+        timeout_s: seconds for each step of a connection.
+    """
+
+    def __init__(self, timeout_s: float = _TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
         self._kept: dict[int, _Pinned] = {}
 
     def __enter__(self) -> Links:
@@ -156,7 +161,8 @@ class Links:
             data = _whole(connection, response, most)
         except _OtherCertificate:
             raise OtherCampaign(
-                index, f"{name} has another certificate than the campaign states. Nothing was sent; ask its operator."
+                index,
+                f"{name} has another certificate than the list of servers states. Nothing was sent; ask its operator.",
             ) from None
         except (OSError, http.client.HTTPException) as error:
             reason = printable(str(error), 200) or type(error).__name__
@@ -176,7 +182,7 @@ class Links:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 return kept, _sent(kept, *request)
         parts = urllib.parse.urlsplit(server.url)
-        connection = _Pinned(parts.hostname or "", parts.port or 443, server.certificate)
+        connection = _Pinned(parts.hostname or "", parts.port or 443, server.certificate, self._timeout_s)
         connection.connect()
         return connection, _sent(connection, *request)
 

@@ -276,7 +276,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
     protocol = _protocol(table)
     options = table.texts_by_name("options")
     _check_options(protocol, options)
-    servers = tuple(_server(one) for one in table.tables("servers"))
+    servers = tuple(read_server(one) for one in table.tables("servers"))
     _check_servers(protocol, servers)
     clients = _clients(table)
     invitations = table.integer("invitations", 0, _MOST_CLIENTS, 0)
@@ -327,7 +327,12 @@ def _check_options(protocol: str, options: dict[str, str]) -> None:
         )
 
 
-def _server(table: Table) -> Server:
+def read_server(table: Table) -> Server:
+    """Reads the fields of a server.
+
+    Raises:
+        CampaignError: a field is missing, unknown or wrong.
+    """
     url = table.text("url", 500)
     found = _URL.fullmatch(url)
     if not found or not 1 <= int(found[1] or 443) <= 0xFFFF:
@@ -345,6 +350,15 @@ def _check_servers(protocol: str, servers: tuple[Server, ...]) -> None:
     if len(servers) not in numbers:
         listed = " or ".join(", ".join(str(number) for number in numbers).rsplit(", ", 1))
         raise CampaignError(f"servers: {protocol} runs with {listed} servers, not {len(servers)}.")
+    check_distinct(servers)
+
+
+def check_distinct(servers: tuple[Server, ...]) -> None:
+    """Checks that each server has an address, a certificate and keys of its own.
+
+    Raises:
+        CampaignError: two servers share one of them.
+    """
     for key in ("url", "certificate"):
         if len({getattr(server, key) for server in servers}) != len(servers):
             raise CampaignError(f"servers: two servers have the same {key}. Each server is an operator's own.")

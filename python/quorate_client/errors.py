@@ -5,6 +5,8 @@ from __future__ import annotations
 __all__ = [
     "CampaignError",
     "ClientError",
+    "JobFailed",
+    "JobRefused",
     "KeyFileError",
     "NoResult",
     "NotStored",
@@ -104,3 +106,30 @@ class NoResult(ClientError, LookupError):
 
 class OutboxError(ClientError, OSError):
     """A folder of unsent packets that cannot be used."""
+
+
+class JobRefused(ClientError):
+    """A job that one or more servers refused, each for a reason of its own. It was cancelled at the others.
+
+    Attributes:
+        servers: the indices of the servers that refused.
+        reasons: what each of them said, in the same order.
+    """
+
+    def __init__(self, servers: tuple[int, ...], reasons: tuple[str, ...]) -> None:
+        super().__init__("The job was refused, and will not run. " + " ".join(reasons))
+        self.servers, self.reasons = servers, reasons
+
+
+class JobFailed(ClientError, RuntimeError):
+    """A job that ended without a result at a server.
+
+    Attributes:
+        server: the server's index.
+        state: the state there: "failed", "refused", "cancelled" or "expired".
+        why: the server's word for the reason, empty for some states; `quorate_client.job.WHY` explains the words.
+    """
+
+    def __init__(self, server: int, state: str, why: str, message: str) -> None:
+        super().__init__(message)
+        self.server, self.state, self.why = server, state, why

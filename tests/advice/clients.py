@@ -114,7 +114,7 @@ BY_TEST: dict[str, list[str]] = {
         "send Content-Length",
     ],
     "test_campaign_serve.py::test_a_body_of_another_length_than_it_states_is_refused": [
-        "send the whole packet",
+        "send the whole request",
     ],
     "test_campaign_serve.py::test_bodies_in_memory_are_limited": [
         "send it again later",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from advice import clients
+from advice import clients, jobs
 
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
 BY_TEST: dict[str, list[str]] = {
     **clients.BY_TEST,
+    **jobs.BY_TEST,
     "test_branches.py::test_branches_of_a_local_session": [
         "reveal something that depends on it before that, or build it in the branch",
     ],
@@ -427,6 +428,9 @@ def listed(file: str, name: str) -> list[str]:
 
 #: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
+    "  list of servers: {}": "a caption",
+    "the program is code with the rights of this server's user: read it": "said whenever a program is approved",
+    "from quorate.jobs._child import main": "a program of Python",
     "a network with hidden layers has no {}: see {}": "names the attribute that has it",
     "{} take": "a key of lines that were warned of",
     "{} reveal": "a key of lines that were warned of",

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from quorate.campaigns import Approved, Settings, Store
     from quorate_client import Campaign
 
-__all__ = ["add_campaign", "add_serve", "run_campaign", "run_serve"]
+__all__ = [
+    "add_campaign",
+    "add_config",
+    "add_serve",
+    "client_errors",
+    "opened",
+    "require_client",
+    "require_serve",
+    "run_campaign",
+    "run_serve",
+    "write_text",
+]
 
 #: What `quorate campaign key` writes.
 _KEY_FILES = ("service.key", "service.pub", "store.key", "tls.key", "tls.crt")
@@ -33,7 +44,7 @@ _KEY_FILES = ("service.key", "service.pub", "store.key", "tls.key", "tls.crt")
 
 def add_serve(serve: argparse.ArgumentParser) -> None:
     """Adds the options of `quorate serve`."""
-    _add_config(serve)
+    add_config(serve)
 
 
 def add_campaign(campaign: argparse.ArgumentParser) -> None:
@@ -59,7 +70,7 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
 
     approve = commands.add_parser("approve", help="lets this party's server take packets of a campaign")
     approve.add_argument("file", type=Path, help="the campaign that `create` wrote")
-    _add_config(approve)
+    add_config(approve)
     approve.add_argument(
         "--invitations", type=Path, default=None, help="file for this server's part of each invitation"
     )
@@ -70,7 +81,7 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
         "--out", type=Path, required=True, help="a file for all texts, or a folder for one file an invitation"
     )
 
-    _add_config(commands.add_parser("list", help="lists the campaigns that are approved at this party"))
+    add_config(commands.add_parser("list", help="lists the campaigns that are approved at this party"))
     for name, about in (
         ("close", "stops taking packets of a campaign, before its time"),
         ("resume", "lets programs read a campaign again after a server was caught cheating"),
@@ -79,15 +90,35 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
     ):
         one = commands.add_parser(name, help=about)
         one.add_argument("name", help="the campaign's name, or its hash")
-        _add_config(one)
+        add_config(one)
         if name == "export":
             one.add_argument("--out", type=Path, default=None, help="file to write instead of the terminal")
 
 
-def _add_config(command: argparse.ArgumentParser) -> None:
+def add_config(command: argparse.ArgumentParser) -> None:
+    """Adds the option that names this party's files."""
     command.add_argument(
         "--config", type=Path, required=True, help="this party's party.toml, beside serve.toml; or serve.toml"
     )
+
+
+def require_client() -> None:
+    """Checks that the modules are there which clients need.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    _require(*(["tomli"] if sys.version_info < (3, 11) else []))
+
+
+def require_serve() -> None:
+    """Checks that the modules are there which servers need.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    _require("fastapi", "uvicorn")
+    require_client()
 
 
 def _require(*modules: str) -> None:
@@ -100,7 +131,7 @@ def _require(*modules: str) -> None:
 
 
 @contextlib.contextmanager
-def _client_errors() -> Iterator[None]:
+def client_errors() -> Iterator[None]:
     """Turns errors of the client's library into configuration errors."""
     from quorate_client import ClientError
 
@@ -118,15 +149,15 @@ def run_serve(options: argparse.Namespace) -> int:
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("quorate.serve").setLevel(logging.INFO)
-    with _client_errors():
+    with client_errors():
         serve(options.config)
     return OK
 
 
 def run_campaign(options: argparse.Namespace) -> int:
     """Runs a command of `quorate campaign`."""
-    _require(*(["tomli"] if sys.version_info < (3, 11) else []))
-    with _client_errors():
+    require_client()
+    with client_errors():
         _COMMANDS[options.campaign_command](options)
     return OK
 
@@ -148,8 +179,8 @@ def _key(options: argparse.Namespace) -> None:
     key.save(options.dir / "service.key")
     write_private(options.dir / "store.key", secrets.token_bytes(32))
     write_private(options.dir / "tls.key", private)
-    _write(options.dir / "tls.crt", certificate.decode("ascii"))
-    _write(options.dir / "service.pub", f"{public}\n")
+    write_text(options.dir / "tls.crt", certificate.decode("ascii"))
+    write_text(options.dir / "service.pub", f"{public}\n")
     print(public)
 
 
@@ -170,7 +201,7 @@ def _create(options: argparse.Namespace) -> None:
             "`program` to the hash that `quorate explain` prints, or give --any-program"
         )
     _check_new(options.out, "a campaign is not changed once it was handed out")
-    _write(options.out, campaign.json.decode("ascii"))
+    write_text(options.out, campaign.json.decode("ascii"))
     print(campaign.hash.hex())
 
 
@@ -185,7 +216,7 @@ def _approve(options: argparse.Namespace) -> None:
         if not campaign.invitations:
             raise ConfigError(f"the campaign {campaign.name} lists its clients: leave --invitations out")
         _check_new(options.invitations, "files of secrets are not overwritten")
-    with _opened(options) as (settings, store):
+    with opened(options) as (settings, store):
         _compare(campaign, settings)
         print(summary(campaign), flush=True)
         approve(store, campaign, settings.me, ServiceKey.load(settings.service_key))
@@ -234,7 +265,7 @@ def _compare(campaign: Campaign, settings: Settings) -> None:
 def _list(options: argparse.Namespace) -> None:
     from quorate.campaigns import approved
 
-    with _opened(options) as (_, store):
+    with opened(options) as (_, store):
         for one in approved(store):
             print(_line(one))
 
@@ -250,7 +281,7 @@ def _line(one: Approved) -> str:
 def _close(options: argparse.Namespace) -> None:
     from quorate.campaigns import close, find
 
-    with _opened(options) as (_, store):
+    with opened(options) as (_, store):
         close(store, find(store, options.name).campaign.hash)
         print(_line(find(store, options.name)))
 
@@ -267,7 +298,7 @@ def _resume(options: argparse.Namespace) -> None:
 def _end(options: argparse.Namespace) -> None:
     from quorate.campaigns import end, find, find_hash
 
-    with _opened(options) as (_, store):
+    with opened(options) as (_, store):
         found = find(store, options.name).campaign
         end(store, found.hash)
         print(_line(find_hash(store, found.hash)))
@@ -276,16 +307,16 @@ def _end(options: argparse.Namespace) -> None:
 def _export(options: argparse.Namespace) -> None:
     from quorate.campaigns import exported, find
 
-    with _opened(options) as (_, store):
+    with opened(options) as (_, store):
         text = json.dumps(exported(store, find(store, options.name)), indent=1)
     if options.out is None:
         print(text)
     else:
-        _write(options.out, f"{text}\n")
+        write_text(options.out, f"{text}\n")
 
 
 @contextlib.contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[tuple[Settings, Store]]:
+def opened(options: argparse.Namespace) -> Iterator[tuple[Settings, Store]]:
     """Opens the store of a configuration. A server may use it at the same time."""
     from quorate.campaigns import Settings, Store, read_store_key
 
@@ -316,7 +347,12 @@ def _check_new(file: Path, why: str) -> None:
         raise ConfigError(f"{file} cannot be written: there is no folder {file.parent}")
 
 
-def _write(file: Path, text: str) -> None:
+def write_text(file: Path, text: str) -> None:
+    """Writes a file.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -69,6 +69,29 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "ALTER TABLE campaigns ADD COLUMN halted_at INTEGER",
     ),
+    (
+        # Programs that the operator has approved, with their bytes; `terms` is JSON.
+        """CREATE TABLE programs (
+            hash BLOB PRIMARY KEY, name TEXT NOT NULL, code BLOB NOT NULL, terms BLOB NOT NULL,
+            approved_at INTEGER NOT NULL, revoked_at INTEGER
+        ) WITHOUT ROWID""",
+        """CREATE TABLE jobs (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, program BLOB NOT NULL,
+            requester BLOB NOT NULL, request BLOB NOT NULL, signature BLOB NOT NULL, until INTEGER NOT NULL,
+            state TEXT NOT NULL
+                CHECK (state IN ('queued', 'running', 'done', 'failed', 'refused', 'cancelled', 'expired')),
+            why TEXT NOT NULL DEFAULT '', attempts INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0,
+            cancel INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL, result BLOB
+        )""",
+        "CREATE UNIQUE INDEX one_running ON jobs (state) WHERE state = 'running'",
+        "CREATE INDEX by_state ON jobs (state, number)",
+        "CREATE INDEX by_requester ON jobs (requester, number)",
+        # Starts of programs, which limits count. A row is removed only if no program got a session here.
+        """CREATE TABLE uses (
+            job BLOB PRIMARY KEY, program BLOB NOT NULL, at INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        "CREATE INDEX uses_of ON uses (program, at)",
+    ),
 )
 
 #: The version that this release writes.

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from quorate.campaigns._errors import StoreError
 
-__all__ = ["KEY_BYTES", "CampaignKey", "KeyFiles", "place_of_part"]
+__all__ = ["KEY_BYTES", "CampaignKey", "JobKey", "KeyFiles", "place_of_part"]
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -28,6 +28,7 @@ _CHECK = b"quorate/store/check/1\0"
 _CAMPAIGN = b"quorate/store/campaign/1\0"
 _PARTS = b"quorate/store/parts/1\0"
 _INVITATIONS = b"quorate/store/invitations/1\0"
+_JOBS = b"quorate/store/jobs/1\0"
 
 
 def place_of_part(
@@ -81,6 +82,32 @@ class CampaignKey:
     def invitation(self, place: int) -> bytes:
         """Returns this server's secret for an invitation: 32 bytes, which tell nothing about those of other places."""
         return hmac.digest(self._invitations, place.to_bytes(4, "little"), "sha256")
+
+
+class JobKey:
+    """The key of the results of jobs, derived from the store's key.
+
+    Args:
+        store_key: 32 bytes.
+    """
+
+    def __init__(self, store_key: bytes) -> None:
+        self._cipher = AESGCM(HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=_JOBS).derive(store_key))
+
+    def seal(self, result: bytes, job: bytes) -> bytes:
+        """Seals a result for its job."""
+        return _seal(self._cipher, result, job)
+
+    def open(self, sealed: bytes, job: bytes) -> bytes:
+        """Opens the result of a job.
+
+        Raises:
+            StoreError: the result was altered, or belongs to another job.
+        """
+        result = _open(self._cipher, sealed, job)
+        if result is None:
+            raise StoreError("a result in the store was altered or moved: restore this server's store")
+        return result
 
 
 class KeyFiles:

@@ -60,6 +60,9 @@ class Settings:
         store_key: the file of the key that encrypts them.
         service_key: the file of the keys that clients seal to and that sign receipts.
         limits: what clients may take.
+        party: the file of the party, `party.toml`.
+        parties: the number of parties.
+        jobs: the file that lists the servers of jobs, if this server runs any.
     """
 
     me: int
@@ -72,6 +75,9 @@ class Settings:
     store_key: Path
     service_key: Path
     limits: Limits
+    party: Path = Path("party.toml")
+    parties: int = 0
+    jobs: Path | None = None
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -94,9 +100,15 @@ class Settings:
         stated = {name: limits.integer(name, 1, 1 << 62) for name in names if name in limits.fields}
         limits.done(names)
         names = ["certificate", "key", "store", "store_key", "service_key"]
-        files = {name: serve.path(name) for name in names}
-        serve.done(["listen", *names, "party", "limits"])
-        return Settings(me=me, protocol=protocol, host=host, port=port, **files, limits=Limits(**stated))
+        certificate, key, store, store_key, service_key = (serve.path(name) for name in names)
+        jobs = None
+        if "jobs" in serve.fields:
+            table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
+            jobs = table.path("servers")
+            table.done(["servers"])
+        serve.done(["listen", *names, "party", "limits", "jobs"])
+        where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
+        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs)
 
 
 class _File:
@@ -112,7 +124,8 @@ class _File:
             except (OSError, ValueError) as error:
                 raise ConfigError(f"{file} cannot be read: {error}") from None
         if not isinstance(fields, dict):
-            raise ConfigError(f"{file}: `{prefix.rstrip('.')}` must be a table, as in [limits]")
+            name = prefix.rstrip(".")
+            raise ConfigError(f"{file}: `{name}` must be a table, as in [{name}]")
         self.fields: dict[str, Any] = dict(fields)
 
     def _take(self, name: str) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from quorate.campaigns._errors import StoreError, StoreFull
 from quorate.campaigns._schema import migrate
-from quorate.campaigns._sealing import KEY_BYTES, KeyFiles
+from quorate.campaigns._sealing import KEY_BYTES, JobKey, KeyFiles
 
 __all__ = ["SERVE", "Store", "run_of"]
 
@@ -47,6 +47,7 @@ class Store:
     Attributes:
         path: its file.
         keys: the files of the campaigns' keys.
+        job_key: the key of the results of jobs.
 
     Args:
         path: the file; it is created if it does not exist, readable by this user alone. A log, a lock and the folder of
@@ -66,6 +67,7 @@ class Store:
             )
         self.path = Path(path)
         self.keys = KeyFiles(self.path.with_name(f"{self.path.name}.keys"), store_key)
+        self.job_key = JobKey(store_key)
         self._broken: str | None = None
         self._lock = None if lock is None else _lock(self.path, lock)
         try:

@@ -1,4 +1,4 @@
-"""The requests of clients: campaigns, packets and their state. Each answer that refuses says what to do."""
+"""The requests of clients: campaigns, packets and their state, and jobs. Each answer that refuses says what to do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from starlette.responses import Response
 
 from quorate.campaigns import Intake, Refused
 from quorate.errors import QuorateError
+from quorate.jobs import Jobs
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_of, read
+from quorate.serve._jobs import add_jobs, refuse_jobs
 from quorate.serve._problems import problem, problem_of
 from quorate.serve._registry import Registry
 from quorate_client.statements import results_to_json
@@ -35,19 +37,24 @@ def _json(data: bytes, status: int = 200) -> Response:
     return Response(data, status, media_type="application/json")
 
 
-def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool]) -> Guarded:
+def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], jobs: Jobs | None = None) -> Guarded:
     """Returns the application.
 
     Args:
         registry: the campaigns.
         memory_bytes: bytes of bodies that may be held at the same time.
         ready: whether requests should be sent to this server.
+        jobs: the jobs, if this server runs any.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     # Checks are arithmetic of the processor; more threads than cores only wait for each other.
     pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1, "quorate packet")
     app.state.pool = pool
     memory = Memory(memory_bytes)
+    if jobs is None:
+        refuse_jobs(app)
+    else:
+        add_jobs(app, jobs, memory, pool)
 
     @app.get("/healthz")
     async def healthz() -> Response:
@@ -182,7 +189,7 @@ class _CutOff(Exception):
 
 def _preflight(allowed: dict[str, str]) -> Response:
     if "Access-Control-Allow-Origin" not in allowed:
-        return problem(403, "the campaign does not name this origin", "ask its operators to name it")
+        return problem(403, "no campaign names this origin here", "ask its operators to name it")
     headers = {
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Content-Type, Quorate-Signature",

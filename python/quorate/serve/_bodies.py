@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from quorate.campaigns import Refused
 
-__all__ = ["Memory", "length_of", "read"]
+__all__ = ["Memory", "length_of", "length_up_to", "read"]
 
 #: A body may pause this long in all; besides, it arrives at this rate at least.
 _PATIENCE_S, _BYTES_PER_S = 15.0, 50_000
@@ -56,7 +56,7 @@ class Memory:
         of_address = self._of[one.address]
         is_over_share = one is not of_address[0] and sum(o.bytes for o in of_address) + more > self._most // _SHARE
         if is_over_share or (self._held > one.bytes and self._held + more > self._most):
-            raise Refused(503, "this server reads too many packets now", "send it again later", retry_after=2)
+            raise Refused(503, "this server reads too many requests now", "send it again later", retry_after=2)
         one.bytes += more
         self._held += more
 
@@ -84,15 +84,31 @@ def length_of(request: Request, lengths: Collection[int]) -> int:
     Raises:
         Refused: no length is stated, or it is not among `lengths`.
     """
-    text = request.headers.get("content-length", "")
-    if not text.isascii() or not text.isdigit():
-        raise Refused(411, "the request does not state the length of its body", "send Content-Length")
-    length = int(text[:20])
+    length = _stated(request)
     if length not in lengths:
         status = 413 if length > max(lengths) else 400
         listed = ", ".join(str(one) for one in sorted(lengths)[:8])
         raise Refused(status, f"no packet of this campaign has {length} bytes here", f"there are packets of {listed}")
     return length
+
+
+def length_up_to(request: Request, most: int) -> int:
+    """Returns the stated length of a body of at most `most` bytes.
+
+    Raises:
+        Refused: no length is stated, or a larger one.
+    """
+    length = _stated(request)
+    if length > most:
+        raise Refused(413, f"a request has at most {most} bytes here, and not {length}", "send a shorter one")
+    return length
+
+
+def _stated(request: Request) -> int:
+    text = request.headers.get("content-length", "")
+    if not text.isascii() or not text.isdigit():
+        raise Refused(411, "the request does not state the length of its body", "send Content-Length")
+    return int(text[:20])
 
 
 async def read(request: Request, length: int, held: Held) -> bytearray:
@@ -111,9 +127,9 @@ async def read(request: Request, length: int, held: Held) -> bytearray:
         except StopAsyncIteration:
             break
         except (asyncio.TimeoutError, ClientDisconnect):
-            raise Refused(408, "the packet did not arrive in time", "send it again over a better connection") from None
+            raise Refused(408, "the request did not arrive in time", "send it again over a better connection") from None
         held.take(len(piece))
         body.extend(piece)
     if len(body) != length:
-        raise Refused(400, f"the body does not have the {length} bytes that it states", "send the whole packet")
+        raise Refused(400, f"the body does not have the {length} bytes that it states", "send the whole request")
     return body

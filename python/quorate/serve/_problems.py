@@ -44,7 +44,9 @@ def problem_of(error: Exception, now: float) -> Response:
         return problem(error.status, error.what, error.do, error.retry_after, more)
     if isinstance(error, StoreFull):
         LOG.error("%s", error)
-        return problem(507, "this server's disk is full, and the packet is not stored", "send it again later", _RETRY_S)
+        return problem(
+            507, "this server's disk is full, and nothing of the request is stored", "send it again later", _RETRY_S
+        )
     if isinstance(error, StoreError):
         LOG.error("%s", error)
         return problem(503, "this server cannot use its store now", "send it again later", _RETRY_S)

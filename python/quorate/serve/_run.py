@@ -7,6 +7,7 @@ import contextlib
 import os
 import resource
 import signal
+import socket
 import ssl
 import threading
 import time
@@ -26,6 +27,7 @@ from quorate.campaigns import (
     read_store_key,
 )
 from quorate.errors import ConfigError
+from quorate.jobs import Jobs
 from quorate.serve._app import Guarded, make_app
 from quorate.serve._listening import Listening, Loop, Patient
 from quorate.serve._problems import LOG
@@ -57,12 +59,14 @@ class Serving:
         _allow_descriptors(limits.connections + _OWN_DESCRIPTORS)
         self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
         try:
+            self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key)
             self._socket = Listening(settings.host, settings.port, limits.connections, limits.connections_per_address)
         except BaseException:
             self._store.close()
             raise
-        self._app = make_app(Registry(self._store, settings.me, service_key), limits.memory_bytes, self._is_ready)
-        self._server = _Server(_config(self._app, context, self._expire))
+        registry = Registry(self._store, settings.me, service_key)
+        self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs)
+        self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
         self._days = limits.results_days
         self.port: int = self._socket.getsockname()[1]
         _warn_of_certificates(self._store, settings)
@@ -78,10 +82,16 @@ class Serving:
         except StoreError as error:
             LOG.error("%s", error)
 
+    def _end_jobs(self) -> None:
+        if self._jobs is not None:
+            self._jobs.end()
+
     def run(self) -> None:
         """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread."""
         loop = Loop()
         try:
+            if self._jobs is not None:
+                self._jobs.begin()
             loop.run_until_complete(self._server.serve([self._socket]))
         finally:
             self._app.close()
@@ -89,6 +99,8 @@ class Serving:
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
             self._socket.close()
+            if self._jobs is not None:
+                self._jobs.stop()
             self._store.close()
 
     def stop(self) -> None:
@@ -102,6 +114,15 @@ class Serving:
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ending: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ending = ending
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what runs beside the answers at the same time as these."""
+        self._ending()
+        await super().shutdown(sockets)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         """Ends on SIGTERM and SIGINT, and does not raise them again: the store is to be closed after this."""

@@ -1,0 +1,222 @@
+"""The commands of `quorate job`: for requesters, who ask servers for runs, and for operators, at their own store.
+
+Modules that need the extra `serve` are imported when a command runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorate._command._campaigns import client_errors, opened, require_client, require_serve, write_text
+from quorate._command._exit_status import FAILED, OK, PEER_LOST
+from quorate._command._programs import parameters_of
+from quorate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quorate.jobs import Queue
+    from quorate_client import JobResult, Jobs
+
+__all__ = ["add_job", "run_job"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def add_job(job: argparse.ArgumentParser) -> None:
+    """Adds the commands of `quorate job`."""
+    commands = job.add_subparsers(dest="job_command", required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="asks all servers for a run of a program, and prints its results")
+    run.add_argument("program", help="the program's file, or its hash")
+    _add_requester(run)
+    run.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter; may be given again")
+    run.add_argument("--within", metavar="TIME", default="1h", help="when it has to start, as in 90s, 30m, 12h or 7d")
+    run.add_argument("--no-wait", action="store_true", help="only ask, and print the job's id")
+    run.add_argument("--out", type=Path, default=None, help="file for the results instead of the terminal")
+
+    for name, about in (
+        ("send", "sends a kept request again to all servers, as the same bytes"),
+        ("show", "prints a job's state at each server, and its results once it is done"),
+        ("cancel", "cancels a job at all servers; with --config, at this party's server alone"),
+    ):
+        one = commands.add_parser(name, help=about)
+        one.add_argument("id", help="the job's id, which `run` printed")
+        _add_requester(one, is_required=name != "cancel")
+        if name == "cancel":
+            _add_operator(one)
+    listed = commands.add_parser("list", help="lists a key's jobs at each server; with --config, all at this party's")
+    _add_requester(listed, is_required=False)
+    _add_operator(listed)
+    resume = commands.add_parser("resume", help="lets this party's server run jobs again after cheating was detected")
+    _add_operator(resume, is_required=True)
+
+
+def _add_requester(command: argparse.ArgumentParser, is_required: bool = True) -> None:
+    command.add_argument("--servers", type=Path, required=is_required, help="the list of servers, servers.toml")
+    command.add_argument(
+        "--key", type=Path, required=is_required, help="the requester's key, as `quorate campaign client-key` writes it"
+    )
+
+
+def _add_operator(command: argparse.ArgumentParser, is_required: bool = False) -> None:
+    command.add_argument("--config", type=Path, required=is_required, help="this party's party.toml, for its operator")
+
+
+def run_job(options: argparse.Namespace) -> int:
+    """Runs a command of `quorate job`; returns 0 if it did what was asked, 1 after a refusal, 3 for a lost server."""
+    if getattr(options, "config", None) is not None:
+        require_serve()
+        with client_errors():
+            return _OPERATORS[options.job_command](options)
+    require_client()
+    from quorate_client import JobFailed, JobRefused, NoResult, NotStored, Refused, Unreachable
+
+    if options.servers is None or options.key is None:
+        raise ConfigError("give --servers and --key as a requester, or --config as an operator")
+    with client_errors():
+        try:
+            return _REQUESTERS[options.job_command](options, _jobs(options))
+        except (JobFailed, JobRefused, NoResult, Refused) as error:
+            print(f"quorate: {error}", file=sys.stderr)
+            return FAILED
+        except (NotStored, Unreachable) as error:
+            print(f"quorate: {error}", file=sys.stderr)
+            return PEER_LOST
+
+
+def _jobs(options: argparse.Namespace) -> Jobs:
+    from quorate_client import jobs
+
+    return jobs(options.servers, key=options.key)
+
+
+def _id(text: str) -> bytes:
+    if not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise ConfigError(f"{text} is no id of a job: it has 64 hexadecimal digits, as `quorate job run` prints it")
+    return bytes.fromhex(text)
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhd])", text)
+    if not found:
+        raise ConfigError(f"--within {text}: write a number and a unit, as in 90s, 30m, 12h or 7d")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _run(options: argparse.Namespace, jobs: Jobs) -> int:
+    if options.out is not None and not options.out.parent.is_dir():
+        raise ConfigError(f"--out: there is no folder {options.out.parent}")
+    job = jobs.make(options.program, parameters_of(options.set), within_s=_seconds(options.within))
+    if not options.no_wait:
+        print(f"job {job.hex()}", file=sys.stderr)
+    jobs.send(job)
+    if options.no_wait:
+        print(job.hex())
+        return OK
+    _show_result(jobs.wait(job), options.out)
+    return OK
+
+
+def _show_result(result: JobResult, out: Path | None = None) -> None:
+    """Prints results as JSON, and on the error output which of them not all servers state."""
+    everywhere = max((len(servers) for servers in result.stated.values()), default=0)
+    some = {name: servers for name, servers in result.stated.items() if len(servers) < everywhere}
+    text = json.dumps({**result.values}, indent=1)
+    if out is None:
+        print(text)
+    else:
+        write_text(out, f"{text}\n")
+    for name, servers in some.items():
+        print(f"{name} is stated by server {', '.join(map(str, servers))} alone", file=sys.stderr)
+
+
+def _send(options: argparse.Namespace, jobs: Jobs) -> int:
+    jobs.send(_id(options.id))
+    print("all servers have the job")
+    return OK
+
+
+def _show(options: argparse.Namespace, jobs: Jobs) -> int:
+    from quorate_client import JobState, Unreachable
+    from quorate_client.jobs import reason
+
+    job = _id(options.id)
+    told = jobs.states(job)
+    for one in told:
+        print(reason(one) if isinstance(one, JobState) else str(one), flush=True)
+    if all(isinstance(one, JobState) and one.state == "done" for one in told):
+        _show_result(jobs.result(job))
+    return PEER_LOST if any(isinstance(one, Unreachable) for one in told) else OK
+
+
+def _cancel(options: argparse.Namespace, jobs: Jobs) -> int:
+    from quorate_client import JobState, Unreachable
+    from quorate_client.jobs import reason
+
+    told = jobs.cancel(_id(options.id))
+    for one in told:
+        print(reason(one) if isinstance(one, JobState) else str(one))
+    return PEER_LOST if any(isinstance(one, Unreachable) for one in told) else OK
+
+
+def _list(_: argparse.Namespace, jobs: Jobs) -> int:
+    status = OK
+    for server, listed in enumerate(jobs.listed()):
+        if isinstance(listed, Exception):
+            print(listed)
+            status = PEER_LOST
+            continue
+        for one in listed:
+            print(
+                f"server {server}  {_line(one['job'].hex(), one['program'], one['state'], one['why'], one['changed'])}"
+            )
+    return status
+
+
+def _line(job: str, program: str, state: str, why: str, changed: int) -> str:
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(changed))
+    return f"{job}  {state}{f' ({why})' if why else ''} {when}  program {program[:16]}"
+
+
+def _list_here(options: argparse.Namespace) -> int:
+    with _queue(options) as queue:
+        for job in queue.all():
+            print(_line(job.id.hex(), job.program.hex(), job.state, job.why, job.changed_at))
+        if queue.is_halted():
+            print("cheating was detected here, and no job runs: find the cause, then `quorate job resume`")
+    return OK
+
+
+def _cancel_here(options: argparse.Namespace) -> int:
+    with _queue(options) as queue:
+        found = queue.cancel(_id(options.id))
+        if found is None:
+            raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
+        state = "is told to end" if found.state == "running" else f"is {found.state}"
+        print(f"job {options.id} {state}")
+    return OK
+
+
+def _resume(options: argparse.Namespace) -> int:
+    with _queue(options) as queue:
+        print("jobs run again" if queue.resume() else "jobs were not halted here")
+    return OK
+
+
+@contextlib.contextmanager
+def _queue(options: argparse.Namespace) -> Iterator[Queue]:
+    """Opens the jobs of a configuration's store. A server may use it at the same time."""
+    from quorate.jobs import Queue
+
+    with opened(options) as (_, store):
+        yield Queue(store, b"")
+
+
+_REQUESTERS: dict[str, Any] = {"run": _run, "send": _send, "show": _show, "cancel": _cancel, "list": _list}
+_OPERATORS: dict[str, Any] = {"list": _list_here, "cancel": _cancel_here, "resume": _resume}

@@ -1,0 +1,24 @@
+"""Jobs at a server: approved programs, requests for them, their order and their runs."""
+
+from __future__ import annotations
+
+from quorate.jobs._programs import Approved, approve, approved, revoke
+from quorate.jobs._queue import Job, Queue, Started
+from quorate.jobs._service import Jobs, check_deployment
+from quorate.jobs._terms import Limit, Program, Terms, read_approval
+
+__all__ = [
+    "Approved",
+    "Job",
+    "Jobs",
+    "Limit",
+    "Program",
+    "Queue",
+    "Started",
+    "Terms",
+    "approve",
+    "approved",
+    "check_deployment",
+    "read_approval",
+    "revoke",
+]

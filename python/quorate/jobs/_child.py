@@ -1,0 +1,134 @@
+"""The process of one job: opens the session that is named by the job's id, runs the program, and reports.
+
+No byte of the program runs before `{"connected": true}` is reported. So a server that has no such report may run the
+job again: nothing of it can have been revealed here.
+
+It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument:
+`{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The names are a
+closed list; messages of exceptions may contain values, and go to the standard error output alone.
+
+Its standard input ends when the server does, and this process ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from base64 import b64decode
+from typing import Any
+
+import numpy as np
+
+from quorate import errors
+from quorate._session._settings import settings
+from quorate.jobs._code import function_of
+from quorate.session import connect
+from quorate.tables._inputs import MINE
+from quorate_client.job import MOST_RESULT_BYTES, canonical
+
+__all__ = ["main", "named", "plain"]
+
+_GRACE_S = 5.0
+
+
+def main() -> int:
+    """Runs the job and returns the exit status: 0 if there is a result."""
+    try:
+        return _run()
+    except BrokenPipeError:  # the server has ended, and nothing reads the report
+        return 1
+
+
+def _run() -> int:
+    report, spec = int(sys.argv[-1]), json.loads(_first_line(_own_input()))
+    os.set_inheritable(report, False)
+    try:
+        code, name = b64decode(spec["code"]), spec["name"]
+        compiled = compile(code, name, "exec")
+        settings.approve = spec["runs"]
+        settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
+        with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
+            _tell(report, {"connected": True})
+            result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
+    except BaseException as error:
+        traceback.print_exc()
+        _tell(report, {"error": named(error)})
+        return 1
+    if len(result) > MOST_RESULT_BYTES:
+        sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
+        _tell(report, {"error": "TooLarge"})
+        return 1
+    _tell(report, {"result": result.decode("ascii")})
+    return 0
+
+
+def _own_input() -> int:
+    """Takes the standard input away from the program, and returns it as another descriptor."""
+    own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the life of the process
+    return own
+
+
+def _first_line(own: int) -> bytes:
+    """Reads one line, and lets a thread watch what follows: the end, when the server has ended."""
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.read(own, 1 << 16)
+        if not piece:
+            os._exit(1)
+        line += piece
+    threading.Thread(target=_watch, args=(own,), daemon=True).start()
+    return line
+
+
+def _watch(own: int) -> None:
+    while os.read(own, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os._exit(1)
+
+
+def plain(results: Any) -> dict[str, Any]:
+    """Returns results as JSON has them, by name; a program that returns no dict has one result, named "result".
+
+    Raises:
+        TypeError: a result is none of None, bool, int, float, text and numpy arrays of these.
+        ValueError: a number is not finite.
+    """
+    named_ = results if isinstance(results, dict) else {"result": results}
+    if not all(isinstance(name, str) for name in named_):
+        raise TypeError("names of results must be texts")
+    return {name: _value(name, value) for name, value in named_.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _value(name, value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_value(name, one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"result {name!r} has a number that is not finite")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"result {name!r} is a {type(value).__name__}: return numbers, texts or arrays, as reveal() does")
+
+
+def named(error: BaseException) -> str:
+    """Returns the word for an exception: the name of an error of Quorate, else "ProgramError"."""
+    names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return next(names, "ProgramError")
+
+
+def _tell(report: int, fields: dict[str, Any]) -> None:
+    view = memoryview(json.dumps(fields).encode() + b"\n")
+    while view:
+        view = view[os.write(report, view) :]

@@ -1,0 +1,165 @@
+"""The programs that a server's operator has approved: adding, listing and revoking them, and what their terms allow."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+
+from quorate.campaigns import Refused, Store, StoreError
+from quorate.jobs._terms import Program, Terms, check_campaign, time_text
+from quorate_client.job import Parameter
+
+__all__ = ["Approved", "approve", "approved", "check_covered", "load", "revoke"]
+
+_DAY_S = 86_400
+
+
+@dataclasses.dataclass(frozen=True)
+class Approved:
+    """A program in a store.
+
+    Attributes:
+        hash: the SHA-256 of its bytes.
+        name: the name of its file.
+        terms: its terms.
+        approved_at: when it was last approved, in seconds since 1970.
+        revoked_at: when it was revoked, or None.
+        uses: the number of starts that count.
+    """
+
+    hash: bytes
+    name: str
+    terms: Terms
+    approved_at: int
+    revoked_at: int | None
+    uses: int
+
+
+def approve(store: Store, program: Program, now: float | None = None) -> int:
+    """Adds a program, or replaces the terms of one that is there. Returns the uses so far, which stay.
+
+    Raises:
+        StoreError: it could not be stored.
+    """
+    at = int(time.time() if now is None else now)
+    row = (program.hash, program.name, program.code, program.terms.json, at)
+    query = """INSERT INTO programs VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT (hash) DO UPDATE SET
+        name = excluded.name, terms = excluded.terms, approved_at = excluded.approved_at, revoked_at = NULL"""
+
+    def change(connection: sqlite3.Connection) -> int:
+        connection.execute(query, row)
+        return _uses(connection, program.hash, 0)
+
+    return store.write(change).result()
+
+
+def revoke(store: Store, program: bytes, now: float | None = None) -> int:
+    """Revokes a program, and refuses its jobs that wait. Returns their number. A job that runs goes on.
+
+    Raises:
+        Refused: no such program is approved.
+    """
+    at = int(time.time() if now is None else now)
+
+    def change(connection: sqlite3.Connection) -> int:
+        query = "UPDATE programs SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
+        if connection.execute(query, (at, program)).rowcount == 0:
+            raise Refused(404, f"no program {program.hex()} is approved here", "`quorate program list` lists those")
+        query = """UPDATE jobs SET state = 'refused', why = 'Revoked', changed_at = ?
+            WHERE program = ? AND state = 'queued'"""
+        return connection.execute(query, (at, program)).rowcount
+
+    return store.write(change).result()
+
+
+def approved(store: Store) -> list[Approved]:
+    """Returns all programs, in the order of their approval."""
+    query = """SELECT hash, name, terms, approved_at, revoked_at,
+        (SELECT count(*) FROM uses WHERE program = hash) FROM programs ORDER BY approved_at, hash"""
+    rows = store.read(lambda connection: connection.execute(query).fetchall())
+    return [Approved(hash_, name, _terms(terms), *rest) for hash_, name, terms, *rest in rows]
+
+
+def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Program:
+    """Returns a program that is approved for a requester.
+
+    Raises:
+        Refused: there is none. The text is the same for programs that are unknown and for keys that are not listed.
+        StoreError: the program in the store was altered.
+    """
+    query = "SELECT name, code, terms FROM programs WHERE hash = ? AND revoked_at IS NULL"
+    row = connection.execute(query, (program,)).fetchone()
+    if row is not None:
+        found = Program(row[0], row[1], _terms(row[2]))
+        if found.hash != program:
+            raise StoreError("a program in the store was altered: approve it again")
+        if requester in found.terms.requesters:
+            return found
+    raise Refused(
+        403,
+        f"no program with the hash {program.hex()} is approved here for this key",
+        "compare the file with this server's operator, line ends too, and ask for an approval",
+    )
+
+
+def check_covered(
+    connection: sqlite3.Connection, program: bytes, requester: bytes, parameters: Mapping[str, Parameter], now: float,
+    waiting: int,
+) -> tuple[Program, dict[str, bytes]]:  # fmt: skip
+    """Checks that a program may start for a requester; returns it, and the JSON of its campaigns by parameter.
+
+    Args:
+        connection: the store's, within a transaction.
+        program: the program's hash.
+        requester: the public key that asks.
+        parameters: the parameters.
+        now: this server's clock.
+        waiting: jobs of this program that wait and count as uses.
+
+    Raises:
+        Refused: it may not; the message names the limit.
+    """
+    found = load(connection, program, requester)
+    terms = found.terms
+    terms.check(parameters)
+    hashes = terms.campaigns(parameters).items()
+    campaigns = {name: check_campaign(connection, campaign, now) for name, campaign in hashes}
+    used = _uses(connection, program, 0)
+    if used + waiting >= terms.times:
+        all_, many = f"{terms.times} use{'s' if terms.times > 1 else ''}", terms.times > 1
+        also = f", with {waiting} that wait{'s' if waiting == 1 else ''}" if waiting else ""
+        raise Refused(
+            409,
+            f"{used + waiting} of {all_} {'are' if many else 'is'} used{also}",
+            "ask this server's operator to approve more",
+        )
+    today = _uses(connection, program, int(now) - _DAY_S)
+    if today + waiting >= terms.per_day:
+        often = "once" if terms.per_day == 1 else f"{terms.per_day} times"
+        raise Refused(
+            409, f"this program starts {often} in 24 hours here, {_next(connection, program, today, terms, now)}",
+            "ask then, or ask this server's operator",
+        )  # fmt: skip
+    return found, campaigns
+
+
+def _next(connection: sqlite3.Connection, program: bytes, today: int, terms: Terms, now: float) -> str:
+    """Returns when a start is free again, as text."""
+    if today < terms.per_day:
+        return "and jobs that wait take the next ones"
+    query = "SELECT at FROM uses WHERE program = ? AND at > ? ORDER BY at LIMIT 1 OFFSET ?"
+    (at,) = connection.execute(query, (program, int(now) - _DAY_S, today - terms.per_day)).fetchone()
+    return f"next after {time_text(at + _DAY_S)}"
+
+
+def _uses(connection: sqlite3.Connection, program: bytes, since: int) -> int:
+    """Returns the number of starts after a time."""
+    query = "SELECT count(*) FROM uses WHERE program = ? AND at > ?"
+    return int(connection.execute(query, (program, since)).fetchone()[0])
+
+
+def _terms(text: bytes) -> Terms:
+    return Terms.of(json.loads(text))

@@ -1,0 +1,144 @@
+"""The order of jobs: server 0 asks the others about the oldest job that waits, and tells all to start it.
+
+It decides about order alone. Each server checks a job by its own approval before it starts it, and the session, which
+the job's id names, begins only if all have started the same job.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from quorate.campaigns import Refused, StoreError
+from quorate.jobs._queue import Queue
+from quorate.jobs._runner import Runner
+from quorate_client import ClientError, Deployment, ServiceKey
+from quorate_client._https import Links
+from quorate_client.job import sign_call
+from quorate_client.keys import to_text
+
+__all__ = ["Turns", "call"]
+
+LOG = logging.getLogger("quorate.serve")
+
+_LOOK_S = 2.0
+_PAUSE_S = 5.0  # after a server did not answer, or could not start a job
+_CALL_S = 5.0
+_END_S = 0.5
+
+#: Statuses by which a server says that this job cannot start yet: it does not have it, or waits before it tries again.
+_OF_THIS_JOB = (404, 425)
+
+
+def call(deployment: Deployment, key: ServiceKey, server: int, path: str) -> int:
+    """Makes a call of server 0 to another server; returns the HTTP status, or 0 if there is no answer."""
+    signature = sign_call(key, deployment.hash, server, "POST", path, int(time.time()))
+    try:
+        with Links(timeout_s=_CALL_S) as links:
+            headers = {"Quorate-Signature": signature}
+            return links.ask(server, deployment.servers[server], "POST", path, headers, b"", 1 << 16).status
+    except ClientError as error:
+        LOG.warning("%s", error)
+        return 0
+
+
+class Turns:
+    """The thread of server 0 that gives jobs their turns.
+
+    Args:
+        queue: the jobs.
+        runner: what runs them here.
+        peers: the numbers of the other servers.
+        ask: makes a call: a server's number and a path to an HTTP status, as `call` does.
+    """
+
+    def __init__(self, queue: Queue, runner: Runner, peers: range, ask: Callable[[int, str], int]) -> None:
+        self._queue, self._runner, self._peers, self._ask = queue, runner, peers, ask
+        self._woken, self._is_over = threading.Event(), False
+        self._thread = threading.Thread(target=self._run, name="quorate turns", daemon=True)
+
+    def begin(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Has the thread look now."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Ends the thread; after a call that is under way it does nothing more."""
+        self._is_over = True
+        self._woken.set()
+
+    def join(self) -> None:
+        """Waits for the end of the thread, as long as a server may take to end."""
+        if self._thread.is_alive():
+            self._thread.join(_END_S)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            pause = _LOOK_S
+            try:
+                pause = self.look()
+            except StoreError as error:
+                if not self._is_over:
+                    LOG.error("%s", error)
+            except Exception as error:  # one job must not end all turns; its text may hold values
+                LOG.error("an error of type %s when jobs got their turns", type(error).__name__)
+            if pause > _LOOK_S:
+                self._woken.clear()
+            self._woken.wait(pause)
+            self._woken.clear()
+
+    def look(self) -> float:
+        """Starts the oldest job that all servers are ready for, if there is one; returns seconds to the next look."""
+        for job in self._queue.waiting():
+            try:
+                self._runner.check(job)
+            except Refused as error:
+                if error.status == 503:
+                    return _LOOK_S
+                if error.status == 409:
+                    self._queue.settle(job)
+                continue
+            answers = self._all("ask", job)
+            if self._is_over:
+                break
+            never = [server for server, status in answers.items() if status == 409]
+            if never:
+                LOG.info("job %s never starts: server %s refuses it", job.hex(), never[0])
+                self._queue.fail(job, "Elsewhere")
+            elif all(status == 200 for status in answers.values()):
+                return self._start(job)
+            elif any(status not in (200, *_OF_THIS_JOB) for status in answers.values()):
+                return _PAUSE_S
+        return _LOOK_S
+
+    def _start(self, job: bytes) -> float:
+        """Tells the others to start a job, and starts it here if all do; else theirs end without a session."""
+        if any(status != 200 for status in self._all("start", job).values()):
+            return _PAUSE_S
+        try:
+            self._runner.start(job)
+        except Refused as error:
+            LOG.warning("job %s was not started here: %s", job.hex(), error)
+            return _PAUSE_S
+        return _LOOK_S
+
+    def _all(self, what: str, job: bytes) -> dict[int, int]:
+        """Makes the same call to all other servers at the same time; returns the status of each."""
+        path = f"/jobs/{to_text(job)}/{what}"
+        answers = dict.fromkeys(self._peers, 0)
+
+        def ask(server: int) -> None:
+            answers[server] = self._ask(server, path)
+
+        # Threads that the end of the server does not wait for.
+        threads = [threading.Thread(target=ask, args=(server,), daemon=True) for server in self._peers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers

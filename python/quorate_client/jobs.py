@@ -1,0 +1,402 @@
+"""Asks the servers of a deployment for runs of programs that their operators approved, and compares what they answer.
+
+Each server answers for itself. Nothing that one server says about another one is believed: results count if all servers
+state them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quorate_client._https import Answer, Links
+from quorate_client.deployment import Deployment
+from quorate_client.errors import (
+    JobFailed,
+    JobRefused,
+    NoResult,
+    NotStored,
+    OutboxError,
+    Refused,
+    Unreachable,
+    WireError,
+)
+from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical, sign_call
+from quorate_client.keys import ClientKey, from_text, to_text, write_private
+from quorate_client.statements import printable
+
+__all__ = ["JobResult", "Jobs", "jobs", "program_hash", "reason"]
+
+_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 4.0
+_LOST_S = 60.0  # a server that does not answer for so long is given up
+_GRACE_S = 5.0  # after a server has failed, the others may still say why they did
+
+#: What is said of the name of an error of Quorate.
+_ERROR = "an error of Quorate, whose message is in that server's log"
+
+#: Reasons that follow from another server's.
+_FOLLOWS = ("Elsewhere", "PeerLost", "PeerTimeout", "RunAborted", "")
+
+Told = JobState | Refused | Unreachable
+
+
+@dataclasses.dataclass(frozen=True)
+class JobResult:
+    """The results of a job.
+
+    Attributes:
+        values: the results by name.
+        stated: the servers that state each of them. A value that was revealed to some parties is stated by these alone:
+            one server that lies about it is not noticed if no other one states it.
+    """
+
+    values: Mapping[str, Any]
+    stated: Mapping[str, tuple[int, ...]]
+
+
+def program_hash(program: str | os.PathLike[str]) -> str:
+    """Returns the hash of a program: that of a file, or the 64 hexadecimal digits that are given.
+
+    Raises:
+        OutboxError: there is no such file.
+    """
+    if isinstance(program, str) and re.fullmatch(r"[0-9a-f]{64}", program):
+        return program
+    try:
+        return hashlib.sha256(Path(program).read_bytes()).hexdigest()
+    except OSError as error:
+        raise OutboxError(f"The program {program} cannot be read: {error.strerror}.") from None
+
+
+def jobs(
+    deployment: Deployment | str | os.PathLike[str],
+    *,
+    key: ClientKey | str | os.PathLike[str],
+    store: str | os.PathLike[str] | None = None,
+) -> Jobs:
+    """Returns what asks for jobs. Nothing is sent.
+
+    Arguments:
+        deployment: the servers, or the file that lists them.
+        key: the requester's key, or the file that `quorate campaign client-key` wrote.
+        store: a folder for the requests that were sent; by default beside the key's file.
+
+    Raises:
+        CampaignError: the list of servers cannot be read.
+        KeyFileError: the key cannot be read.
+        OutboxError: the key is no file, and no folder is named.
+    """
+    listed = deployment if isinstance(deployment, Deployment) else Deployment.load(deployment)
+    if store is None:
+        if isinstance(key, ClientKey):
+            raise OutboxError("Name a folder for the requests, as store=, or give the key as a file.")
+        store = f"{os.fspath(key)}.jobs"
+    return Jobs(listed, key if isinstance(key, ClientKey) else ClientKey.load(key), Path(store))
+
+
+class Jobs:
+    """The jobs of one requester at a deployment."""
+
+    def __init__(self, deployment: Deployment, key: ClientKey, store: Path) -> None:
+        self._deployment, self._key, self._folder = deployment, key, store
+        self._ahead_s: dict[int, int] = {}  # of the clocks of servers that refused ours
+
+    def __repr__(self) -> str:
+        return f"Jobs({to_text(self._key.id)}, {len(self._deployment.servers)} servers)"
+
+    def ask(
+        self,
+        program: str | os.PathLike[str],
+        parameters: Mapping[str, Parameter] | None = None,
+        *,
+        within_s: int = 3600,
+        wait_s: float = _LOST_S,
+    ) -> bytes:
+        """Asks all servers for a run of a program, and returns the job's id, 32 bytes.
+
+        The request is on this disk before it is sent. If a server refuses, it is cancelled at the others.
+
+        Arguments:
+            program: the program's file or its hash.
+            parameters: its arguments by name, all of them: integers and texts.
+            within_s: seconds within which the job has to start, at most a week.
+            wait_s: seconds for which the request is sent to servers that do not answer.
+
+        Raises:
+            ValuesError: a parameter or the time cannot be sent; nothing was.
+            JobRefused: one or more servers refused it.
+            NotStored: a server could not be reached; `send` sends the same request again.
+        """
+        job = self.make(program, parameters, within_s=within_s)
+        self.send(job, wait_s=wait_s)
+        return job
+
+    def make(
+        self,
+        program: str | os.PathLike[str],
+        parameters: Mapping[str, Parameter] | None = None,
+        *,
+        within_s: int = 3600,
+    ) -> bytes:
+        """Signs a request as `ask` does, and keeps it on the disk for `send`; returns the job's id. Nothing is sent.
+
+        Raises:
+            ValuesError: a parameter or the time cannot be sent.
+            OutboxError, KeyFileError: the request cannot be kept.
+        """
+        now = int(time.time())
+        asked = program_hash(program), parameters or {}
+        request = JobRequest.make(self._deployment, self._key.id, *asked, now, within_s)
+        self._keep(request)
+        return request.id
+
+    def send(self, job: bytes, *, wait_s: float = _LOST_S) -> None:
+        """Sends a kept request to all servers, as the same bytes. One that has it already takes it once.
+
+        Raises:
+            OutboxError: there is no such request in the folder.
+            JobRefused, NotStored: as for `ask`.
+        """
+        body, signature = self._kept(job)
+        left, problems, refusals = set(range(self._count)), dict[int, Unreachable](), dict[int, Refused]()
+        until, pause = time.monotonic() + wait_s, _PAUSE_S
+        while left:
+            with Links() as links:
+                for server in sorted(left):
+                    try:
+                        self._post(links, server, job, body, signature)
+                        left.discard(server)
+                    except Refused as error:
+                        left.discard(server)
+                        refusals[server] = error
+                    except Unreachable as error:
+                        problems[server] = error
+            if refusals or time.monotonic() + pause > until:
+                break
+            time.sleep(pause if left else 0)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+        if refusals:
+            self._cancel(job, set(range(self._count)) - set(refusals))
+            raise JobRefused(tuple(refusals), tuple(str(error) for error in refusals.values()))
+        if left:
+            texts = " ".join(str(problems[server]) for server in sorted(left))
+            kept = f"The request is kept: `quorate job send {job.hex()}` sends the same bytes again."
+            raise NotStored(tuple(sorted(left)), f"{len(left)} of {self._count} servers lack the job. {texts} {kept}")
+
+    def states(self, job: bytes) -> tuple[Told, ...]:
+        """Returns what each server states of a job: its state, or the error that it is unreachable or refuses."""
+        with Links() as links:
+            return tuple(self._told(links, server, "GET", job) for server in range(self._count))
+
+    def cancel(self, job: bytes) -> tuple[Told, ...]:
+        """Cancels a job at all servers, and returns what each states; a job that has ended stays as it is."""
+        return self._cancel(job, range(self._count))
+
+    def listed(self) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
+        """Returns what each server lists as this key's last jobs, without results; or the error of that server."""
+        found: list[list[dict[str, Any]] | Refused | Unreachable] = []
+        with Links() as links:
+            for server in range(self._count):
+                try:
+                    found.append(self._list_of(links, server))
+                except (Refused, Unreachable) as error:
+                    found.append(error)
+        return tuple(found)
+
+    def wait(self, job: bytes, *, wait_s: float | None = None) -> JobResult:
+        """Waits for the end of a job, and returns its results as `result` does.
+
+        A job that ended without a result at one server is cancelled where it has not started.
+
+        Arguments:
+            job: its id.
+            wait_s: seconds to wait at most; without it, until the job ends or a server is lost.
+
+        Raises:
+            JobFailed: it ended without a result.
+            NoResult: it has not ended in time, or the servers do not agree on its result.
+            Unreachable: a server did not answer for a minute.
+            Refused: a server does not have the job.
+        """
+        begun = time.monotonic()
+        heard = [begun] * self._count
+        failed_at: float | None = None
+        while True:
+            told, now = self.states(job), time.monotonic()
+            for server, one in enumerate(told):
+                if isinstance(one, Refused):
+                    raise one
+                if isinstance(one, JobState):
+                    heard[server] = now
+                elif now - heard[server] > _LOST_S:
+                    raise one
+            states = [one for one in told if isinstance(one, JobState)]
+            if any(one.state in FINAL and one.state != "done" for one in states):
+                failed_at = now if failed_at is None else failed_at
+                queued = {one.server for one in states if one.state == "queued"}
+                over = now > failed_at + _GRACE_S
+                self._cancel(job, {one.server for one in states if one.state not in FINAL} if over else queued)
+            if len(states) == self._count and all(one.state in FINAL for one in states):
+                return _results(states)
+            if failed_at is not None and now > failed_at + 2 * _GRACE_S:
+                raise _failure(states)
+            if wait_s is not None and now > begun + wait_s:
+                raise NoResult("The job has not ended yet. It goes on at the servers: ask for its result later.")
+            time.sleep(_PAUSE_S)
+
+    def result(self, job: bytes) -> JobResult:
+        """Returns the results of a job, compared between all servers.
+
+        A value that was revealed to one party is None at the others. All other values have to be equal.
+
+        Raises:
+            JobFailed: the job ended without a result at a server.
+            NoResult: a server has not ended it, or the servers differ; the message names them.
+            Unreachable, Refused: a server did not answer, or does not have the job.
+        """
+        states = []
+        for one in self.states(job):
+            if not isinstance(one, JobState):
+                raise one
+            states.append(one)
+        return _results(states)
+
+    @property
+    def _count(self) -> int:
+        return len(self._deployment.servers)
+
+    def _file(self, job: bytes) -> Path:
+        return self._folder / f"{job.hex()}.job"
+
+    def _keep(self, request: JobRequest) -> None:
+        """Writes a request and its signature, so that the same bytes can be sent again."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutboxError(f"The folder {self._folder} cannot be made: {error.strerror}.") from None
+        write_private(self._file(request.id), request.json + b"\n" + to_text(request.sign(self._key)).encode() + b"\n")
+
+    def _kept(self, job: bytes) -> tuple[bytes, str]:
+        file = self._file(job)
+        try:
+            body, signature, _ = file.read_bytes().split(b"\n")
+        except OSError as error:
+            raise OutboxError(f"The request {file} cannot be read: {error.strerror}.") from None
+        except ValueError:
+            raise OutboxError(f"The file {file} holds no request: remove it, and ask again.") from None
+        return body, signature.decode("ascii", "replace")
+
+    def _post(self, links: Links, server: int, job: bytes, body: bytes, signature: str) -> JobState:
+        headers = {"Content-Type": "application/json", "Quorate-Signature": signature}
+        answer = links.ask(server, self._deployment.servers[server], "POST", "/jobs", headers, body)
+        return self._state(answer, server, job)
+
+    def _cancel(self, job: bytes, servers: Iterable[int]) -> tuple[Told, ...]:
+        with Links() as links:
+            return tuple(self._told(links, server, "POST", job, "/cancel") for server in sorted(servers))
+
+    def _told(self, links: Links, server: int, method: str, job: bytes, end: str = "") -> Told:
+        try:
+            return self._state(self._call(links, server, method, f"/jobs/{to_text(job)}{end}"), server, job)
+        except (Refused, Unreachable) as error:
+            return error
+
+    def _list_of(self, links: Links, server: int) -> list[dict[str, Any]]:
+        answer = self._call(links, server, "GET", f"/requesters/{to_text(self._key.id)}/jobs")
+        answer.raise_for(server, self._name(server))
+        try:
+            return [_listed(one) for one in json.loads(answer.data)["jobs"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unreachable(server, f"{self._name(server)} answered without a list of jobs.") from None
+
+    def _call(self, links: Links, server: int, method: str, path: str) -> Answer:
+        """Makes a signed call; a server whose clock differs says so, and is called once more by its own clock."""
+        for _ in range(2):
+            now = int(time.time()) + self._ahead_s.get(server, 0)
+            signature = sign_call(self._key, self._deployment.hash, server, method, path, now)
+            headers = {"Quorate-Signature": signature}
+            body = b"" if method == "POST" else None
+            answer = links.ask(server, self._deployment.servers[server], method, path, headers, body)
+            told = answer.problem().get("time") if answer.status == 401 else None
+            if not isinstance(told, int):
+                break
+            self._ahead_s[server] = told - int(time.time())
+        return answer
+
+    def _state(self, answer: Answer, server: int, job: bytes) -> JobState:
+        answer.raise_for(server, self._name(server))
+        try:
+            state = JobState.from_json(answer.data)
+        except WireError:
+            state = None
+        point, deployment = self._deployment.servers[server].sign, self._deployment.hash
+        if state is None or (state.job, state.server) != (job, server) or not state.is_by(point, deployment):
+            raise Unreachable(server, f"{self._name(server)} answered without a valid state of the job.")
+        return state
+
+    def _name(self, server: int) -> str:
+        return f"Server {server} ({self._deployment.servers[server].url})"
+
+
+def _listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns one job of a server's list; its id as bytes."""
+    texts = {name: printable(fields[name], 64) for name in ("program", "state", "why")}
+    return {"job": from_text(fields["job"]), **texts, "changed": int(fields["changed"])}
+
+
+def reason(state: JobState) -> str:
+    """Returns a sentence on a state, such as "Server 1: failed (TimeLimit): the program ran longer than ..."."""
+    why = f" ({state.why})" if state.why else ""
+    text = f": {WHY.get(state.why, _ERROR)}" if state.why else ""
+    return f"Server {state.server}: {state.state}{why}{text}."
+
+
+def _failure(states: list[JobState]) -> JobFailed:
+    """Returns the error of a job that some server has ended without a result: the first one that has its own cause."""
+    failed = [one for one in states if one.state in FINAL and one.state != "done"]
+    first = min(failed, key=lambda one: (one.why in _FOLLOWS, one.server))
+    ask = f"Ask the operator of server {first.server} about job {first.job.hex()}."
+    return JobFailed(first.server, first.state, first.why, f"{' '.join(reason(one) for one in states)} {ask}")
+
+
+def _results(states: list[JobState]) -> JobResult:
+    """Compares the results of all servers.
+
+    Raises:
+        JobFailed, NoResult: as for `Jobs.result`.
+    """
+    if any(one.state in FINAL and one.state != "done" for one in states):
+        raise _failure(states)
+    waiting = [str(one.server) for one in states if one.state != "done"]
+    if waiting:
+        raise NoResult(f"The job has not ended at server {', '.join(waiting)}: ask again later.")
+    each = [one.values for one in states]
+    differ = [str(server) for server, one in enumerate(each) if set(one) != set(each[0])]
+    if differ:
+        raise NoResult(f"Servers 0 and {', '.join(differ)} state results of unlike names. Ask their operators.")
+    values: dict[str, Any] = {}
+    stated: dict[str, tuple[int, ...]] = {}
+    for name in sorted(each[0]):
+        values[name], stated[name] = _agreed(name, [one[name] for one in each])
+    return JobResult(values, stated)
+
+
+def _agreed(name: str, values: list[Any]) -> tuple[Any, tuple[int, ...]]:
+    """Returns the value on which all servers agree that state one, and these servers."""
+    texts = {server: canonical(value) for server, value in enumerate(values) if value is not None}
+    if not texts:
+        raise NoResult(f"No server states a value of {name!r}: the program returned none to any party.")
+    groups: dict[bytes, list[int]] = {}
+    for server, text in texts.items():
+        groups.setdefault(text, []).append(server)
+    if len(groups) > 1:
+        sets = " and ".join(f"server {', '.join(map(str, servers))}" for servers in groups.values())
+        raise NoResult(f"The servers differ in {name!r}: {sets} state unlike values. Ask their operators.")
+    return values[min(texts)], tuple(texts)

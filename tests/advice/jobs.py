@@ -1,0 +1,74 @@
+"""Messages to requesters of jobs, and to operators of their servers, and the tests that follow them."""
+
+from __future__ import annotations
+
+_LIMITS = "test_job_terms.py::test_parameters_at_their_limits"
+_FIELDS = "test_job_terms.py::test_approvals_that_cannot_be_read_name_the_field"
+
+#: As `BY_TEST` of `elsewhere`, which has these, too.
+BY_TEST: dict[str, list[str]] = {
+    "test_job_commands.py::test_commands_say_what_they_lack": [
+        "give --servers and --key as a requester, or --config as an operator",
+        "write a number and a unit, as in 90s, 30m, 12h or 7d",
+        "give each parameter once, as NAME=VALUE",
+        "is no hash: copy one that `quorate program list` prints",
+    ],
+    "test_job_child.py::test_results_are_plain_values": [
+        "return numbers, texts or arrays, as reveal() does",
+    ],
+    "test_job_child.py::test_the_process_is_checked_when_the_server_starts": [
+        "install Quorate and its packages in one environment",
+    ],
+    "test_job_child.py::test_a_job_is_cancelled_while_it_runs": ["try later"],
+    "test_job_terms.py::test_unknown_programs_and_unlisted_keys_are_refused_alike": [
+        "compare the file with this server's operator, line ends too, and ask for an approval",
+    ],
+    "test_job_terms.py::test_a_program_starts_as_often_as_was_approved": [
+        "ask this server's operator to approve more",
+    ],
+    "test_job_terms.py::test_a_program_starts_as_often_a_day_as_was_approved": [
+        "ask then, or ask this server's operator",
+    ],
+    "test_job_terms.py::test_a_program_that_was_altered_in_the_store_does_not_start": [
+        "a program in the store was altered: approve it again",
+    ],
+    "test_job_terms.py::test_campaigns_at_their_limits": [
+        "ask after that",
+        "ask this server's operator to approve it",
+        "ask for another campaign",
+    ],
+    f"{_LIMITS} @ rows is 0": ["ask for such a value, or ask this server's operator"],
+    f"{_LIMITS} @ 1001": ["ask for fewer, or ask this server's operator"],
+    f"{_LIMITS} @ is missing": ["state all parameters of the program"],
+    f"{_FIELDS} @ list one public key": ["requesters: list one public key or more"],
+    f"{_FIELDS} @ runs: list what": ["runs: list what `quorate explain` prints after --approve"],
+    f"{_FIELDS} @ options: write a table": ["options: write a table, as in [options]"],
+    f"{_FIELDS} @ parameters: write a table": ["parameters: write a table for each, as in [parameters.rows]"],
+    f"{_FIELDS} @ list the texts": ["values: list the texts that are allowed; there is no free text"],
+    f"{_FIELDS} @ values: write hashes": ["values: write hashes of campaigns, 64 hexadecimal digits each"],
+    "test_job_terms.py::test_programs_with_other_arguments_are_not_approved @ has defaults": [
+        "name each parameter, and state its limits in the approval",
+    ],
+    "test_job_queue.py::test_cheating_halts_all_jobs_until_the_operator_says_so": [
+        "ask its operator to find the cause",
+    ],
+    "test_job_queue.py::test_requests_of_other_times_and_servers_are_refused": [
+        "set the clock",
+        "compare servers.toml with this server's operator",
+    ],
+    "test_job_queue.py::test_the_queue_of_one_key_is_full_while_anothers_is_not": [
+        "wait for one of them, or cancel it",
+        "ask later",
+        "ask again in some days",
+    ],
+    "test_job_queue.py::test_jobs_start_once_and_one_at_a_time": [
+        "send the request to this server",
+        "ask for a new one",
+    ],
+    "test_job_serve.py::test_bodies_are_limited": ["send a shorter one"],
+    "test_job_serve.py::test_a_call_passes_nowhere_else": ["send the path alone"],
+    "test_job_serve.py::test_without_jobs_there_are_none": ["ask its operator for [jobs] in serve.toml"],
+    "test_job_serve.py::test_settings_that_do_not_fit_the_list_are_named": [
+        "serve.toml has no [jobs]: name the list of servers there",
+    ],
+}

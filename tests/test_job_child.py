@@ -1,0 +1,373 @@
+"""Processes of jobs: what they report, how they end, and what they leave; they are the real ones."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploying import Deployment
+from jobbing import wait_until
+from queueing import Office
+from quorate.campaigns import Refused, StoreFull
+from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
+from quorate.jobs import Queue, _runner
+from quorate.jobs._child import named, plain
+from quorate.jobs._runner import Runner, _Report, check_child, session_of
+from quorate_client.job import MOST_RESULT_BYTES
+
+CODE = """
+import os, signal, sys, time
+import numpy as np
+import quorate as qr
+
+open({marker!r}, "a").write("top level\\n")
+
+def program(mpc, what):
+    x = mpc.input(np.array([41]) if mpc.me == 0 else None, shape=(1,), dtype=qr.int(32), bound=100, owner=0)
+    if what == "sum":
+        return {{"sum": (x + 1).reveal(), "mine": x.reveal(to=1), "where": os.listdir("."), "main": __name__}}
+    if what == "value":
+        raise ValueError("the salary is 90210")
+    if what == "exit":
+        os._exit(0)
+    if what == "large":
+        print("a flood\\n" * 10_000)
+        return "x" * (600 << 10)
+    if what == "left":
+        if os.fork() == 0:
+            time.sleep(100)
+        return {{"left": 1}}
+    if what == "neighbour":
+        import neighbour
+    if what == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(0.1)
+"""
+
+PARAMETER = """
+[parameters.what]
+type = "text"
+values = ["sum", "value", "exit", "large", "left", "neighbour", "deaf", "sleep"]
+"""
+
+
+class Servers:
+    """Queues and runners of the parties of one deployment, in this process; their jobs are processes."""
+
+    def __init__(self, folder: Path, **terms: object) -> None:
+        self.deployment = Deployment(folder, 2)
+        self.marker = folder / "marker"
+        self.offices, self.runners = list[Office](), list[Runner]()
+        for party in range(2):
+            office = Office(folder / f"store{party}")
+            text = self.deployment.config(party).read_text().replace('"rss"', '"aby"')
+            config = self.deployment.config(party, text)
+            office.program = office.approve(CODE.format(marker=str(self.marker)), PARAMETER, **terms)
+            self.offices.append(office)
+            self.runners.append(Runner(office.store, office.queue, config, lambda: None))
+
+    def start(self, what: str) -> bytes:
+        request = self.offices[0].request(what=what)
+        for office in self.offices:
+            office.submit(request)
+        for runner in self.runners:
+            runner.start(request.id)
+        return request.id
+
+    def ended(self, job: bytes) -> list[tuple[str, str]]:
+        """Waits for the ends of a job's processes, and returns its states."""
+        wait_until(lambda: all(office.job(job).state != "running" for office in self.offices))
+        wait_until(lambda: all(is_free(office) for office in self.offices))
+        return [office.state(job) for office in self.offices]
+
+    def run(self, what: str) -> list[tuple[str, str]]:
+        return self.ended(self.start(what))
+
+    def stop(self) -> None:
+        for runner in self.runners:
+            runner.end()
+        for runner, office in zip(self.runners, self.offices, strict=True):
+            runner.stop()
+            office.close()
+        self.deployment.stop()
+
+
+def is_free(office: Office) -> bool:
+    """Whether no process has the lock of jobs."""
+    file = os.open(office.folder / "store.db.job.lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    folder = tmp_path_factory.mktemp("servers")
+    (folder / "neighbour.py").write_text("")
+    made = Servers(folder, times=100, per_day=100, timeout_s=30)
+    yield made
+    made.stop()
+
+
+# ---- with a session ------------------------------------------------------------------------------------------------
+
+
+def test_results_are_kept_sealed(servers: Servers) -> None:
+    job = servers.start("sum")
+    assert servers.ended(job) == [("done", "")] * 2
+    found = []
+    for office in servers.offices:
+        sealed = office.job(job).result
+        assert sealed is not None and b"sum" not in sealed
+        found.append(json.loads(office.store.job_key.open(sealed, job)))
+    assert found[0] == {"sum": [42], "mine": None, "where": [], "main": "program"}
+    assert found[1] == {**found[0], "mine": [41]}
+    assert [office.uses_of() for office in servers.offices] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [("value", "ProgramError"), ("exit", "Ended"), ("large", "TooLarge"), ("neighbour", "ProgramError")],
+)
+def test_failures_have_a_word_and_no_value(
+    servers: Servers, what: str, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = [office.uses_of() for office in servers.offices]
+    job = servers.start(what)
+    assert servers.ended(job) == [("failed", why)] * 2
+    assert [office.uses_of() for office in servers.offices] == [uses + 1 for uses in before]
+    for office in servers.offices:
+        assert "90210" not in repr(office.rows("SELECT * FROM jobs"))
+    err = capfd.readouterr().err
+    assert what != "value" or "the salary is 90210" in err  # the operator's log has it
+    assert what != "neighbour" or "No module named 'neighbour'" in err  # the working folder is not searched
+
+
+def test_what_a_program_leaves_ends_with_it(servers: Servers) -> None:
+    begun = time.monotonic()
+    assert servers.run("left") == [("done", "")] * 2  # with the lock free, which a child of the program had
+    assert time.monotonic() - begun < 30
+
+
+def test_a_job_is_cancelled_while_it_runs(servers: Servers) -> None:
+    job = servers.start("sleep")
+    wait_until(lambda: servers.marker.read_text().count("top") % 2 == 0)
+    with pytest.raises(Refused, match="another job's process runs here: try later"):
+        servers.runners[0].start(servers.offices[0].submit(what="sum"))
+    servers.runners[0].start(job)  # it runs already
+    servers.offices[0].queue.cancel(servers.offices[0].queue.waiting()[0])
+    for office in servers.offices:
+        office.queue.cancel(job)
+    assert servers.ended(job) == [("cancelled", "")] * 2
+
+
+def test_a_program_that_ignores_its_end_is_killed(tmp_path: Path) -> None:
+    servers = Servers(tmp_path, timeout_s=4)
+    try:
+        assert servers.run("deaf") == [("failed", "TimeLimit")] * 2
+        assert [office.uses_of() for office in servers.offices] == [1, 1]
+        job = servers.start("sleep")
+        marker = servers.marker
+        wait_until(lambda: marker.read_text().count("top") == 4)
+        begun = time.monotonic()
+        servers.stop()
+        assert time.monotonic() - begun < 2.5
+        for office in servers.offices:
+            office.open()
+            assert office.state(job)[0] == "failed" and office.uses_of() == 2
+            office.close()
+    finally:
+        with contextlib.suppress(Exception):
+            servers.stop()
+
+
+# ---- without a session ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Servers]:
+    """The first of two servers; the other one never starts a job."""
+    made = Servers(tmp_path)
+    made.deployment.limits["connect_timeout_s"] = 1.0
+    text = made.deployment.config(0).read_text().replace('"rss"', '"aby"')
+    made.deployment.config(0, text)
+    other = made.offices.pop()
+    other.close()
+    made.runners.pop()
+    yield made
+    made.stop()
+
+
+def test_a_job_whose_peers_are_absent_waits_again_and_counts_nothing(alone: Servers) -> None:
+    job = alone.start("sum")
+    assert alone.ended(job) == [("queued", "")]
+    assert alone.offices[0].uses_of() == 0 and alone.offices[0].job(job).attempts == 1
+    assert not alone.marker.exists(), "no byte of the program runs before there is a session"
+
+
+def test_an_error_before_the_session_is_final_and_counts_nothing(alone: Servers) -> None:
+    alone.deployment.config(0, "me = 0\n")
+    job = alone.start("sum")
+    assert alone.ended(job) == [("failed", "ConfigError")]
+    assert alone.offices[0].uses_of() == 0 and not alone.marker.exists()
+
+
+def test_a_process_that_cannot_be_started_leaves_the_job_waiting(
+    alone: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(12, "no memory")
+
+    monkeypatch.setattr(_runner.subprocess, "Popen", fails)
+    job = alone.start("sum")
+    assert alone.ended(job) == [("queued", "")] and alone.offices[0].uses_of() == 0
+
+
+def test_the_end_of_a_job_is_stored_once_the_disk_has_room(alone: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first writes of the end fail; the job runs until one succeeds, and no other one starts."""
+    left, real = [2], Queue.unconnected
+
+    def fails(*arguments: Any, **words: Any) -> None:
+        if left[0]:
+            left[0] -= 1
+            assert alone.offices[0].state(job)[0] == "running"
+            raise StoreFull("the disk is full")
+        real(*arguments, **words)
+
+    monkeypatch.setattr(_runner, "_RETRY_S", 0.05)
+    monkeypatch.setattr(Queue, "unconnected", fails)
+    job = alone.offices[0].submit(what="sum")
+    alone.runners[0].start(job)
+    assert alone.ended(job) == [("queued", "")] and left == [0] and alone.offices[0].uses_of() == 0
+
+
+def test_a_job_that_can_never_start_is_ended_by_the_call_to_start_it(alone: Servers) -> None:
+    job = alone.offices[0].submit(what="sum")
+    alone.offices[0].clock.now += 3600
+    with pytest.raises(Refused, match="the request has expired"):
+        alone.runners[0].start(job)
+    assert alone.offices[0].state(job) == ("expired", "") and is_free(alone.offices[0])
+
+
+def test_the_process_ends_with_its_server(tmp_path: Path) -> None:
+    """The server is killed while the process waits for its peers."""
+    servers = Servers(tmp_path)
+    job = servers.offices[0].submit(what="sum")
+    config, store = tmp_path / "party0.toml", servers.offices[0].store.path
+    servers.offices[0].close()
+    script = f"""
+import sys, time
+from pathlib import Path
+from typing import Any
+from campaigning import STORE_KEY, Clock
+from quorate.campaigns import Store
+from quorate.jobs import Queue
+from quorate.jobs._runner import Runner
+store = Store({str(store)!r}, STORE_KEY)
+queue = Queue(store, bytes.fromhex({servers.offices[0].deployment.hash.hex()!r}), Clock())
+Runner(store, queue, Path({str(config)!r}), lambda: None).start(bytes.fromhex({job.hex()!r}))
+print("started", flush=True)
+time.sleep(100)
+"""
+    path = os.pathsep.join([*sys.path])
+    server = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, text=True
+    )
+    assert server.stdout is not None and server.stdout.readline() == "started\n"
+    assert not is_free(servers.offices[0])
+    server.send_signal(signal.SIGKILL)
+    server.wait()
+    server.stdout.close()
+    begun = time.monotonic()
+    wait_until(lambda: is_free(servers.offices[0]), 20)
+    assert time.monotonic() - begun < 8
+    servers.offices[0].open()
+    servers.offices[0].queue.restarted()
+    assert servers.offices[0].state(job) == ("failed", "Restarted") and servers.offices[0].uses_of() == 1
+    servers.stop()
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_are_named_from_a_closed_list() -> None:
+    class Own(NotApproved):
+        """An error of another module."""
+
+    assert [named(error) for error in (PeerTimeout("x"), CheatingDetected("x"), Own("x"), KeyError("x"))] == [
+        "PeerTimeout",
+        "CheatingDetected",
+        "NotApproved",
+        "ProgramError",
+    ]
+    assert named(SystemExit(0)) == "ProgramError"
+    assert named(Refused(409, "a", "b")) == "SubmissionError"
+
+
+@pytest.mark.parametrize(
+    ("data", "connected", "error", "result"),
+    [
+        (b"", False, "Ended", None),
+        (b'{"error": "PeerTimeout"}\n', False, "PeerTimeout", None),
+        (b'{"error": "PeerTimeout"}', True, "Ended", None),  # cut off: it cannot be read, so it counts
+        (b'{"error": "the salary is 90210"}\n', True, "Ended", None),
+        (b'{"error": "PeerTimeout", "x": 1}\n', True, "PeerTimeout", None),
+        (b'{"error": "PeerTimeout"}\n{"error": "PeerTimeout"}\n', True, "PeerTimeout", None),
+        (b"garbage\n", True, "Ended", None),
+        (b'{"connected": true}\n', True, "Ended", None),
+        (b'{"connected": true}\n{"error": "RunAborted"}\n', True, "RunAborted", None),
+        (b'{"connected": true}\n{"error": "Other"}\n', True, "Ended", None),
+        (b'{"connected": true}\n{"result": "{}"}\n', True, "Ended", b"{}"),
+        (b'{"connected": true}\n{"result": 5}\n', True, "Ended", None),
+        (b'{"connected": true}\n{"result": "' + b"1" * (MOST_RESULT_BYTES + 1) + b'"}\n', True, "TooLarge", None),
+    ],
+)
+def test_what_is_reported_decides_about_a_use(data: bytes, connected: bool, error: str, result: bytes | None) -> None:
+    assert _Report.of(data) == _Report(connected, error, result)
+
+
+def test_results_are_plain_values() -> None:
+    results = {
+        "a": np.arange(3),
+        "b": np.float64(0.5),
+        "c": np.array(["x"]),
+        "d": None,
+        "e": np.bool_(True),
+        "f": 2**64,
+    }
+    assert plain(results) == {"a": [0, 1, 2], "b": 0.5, "c": ["x"], "d": None, "e": True, "f": 2**64}
+    assert plain(np.array([2**70], dtype=object)) == {"result": [2**70]}
+    for value in (float("nan"), np.array([np.inf]), [float("-inf")]):
+        with pytest.raises(ValueError, match="is not finite"):
+            plain(value)
+    for value in (object(), {"a": {"b": 1}}, {1: 2}, b"bytes", 1j):
+        with pytest.raises(TypeError):
+            plain(value)
+
+
+def test_the_process_is_checked_when_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_child()
+    monkeypatch.setattr(_runner, "_IMPORT", "import absent_package")
+    with pytest.raises(_runner.ConfigError, match=r"absent_package.*install Quorate and its packages in one"):
+        check_child()
+
+
+def test_names_of_sessions_have_room() -> None:
+    assert len(session_of(bytes(32))) == 47 and session_of(bytes(32)) != session_of(b"\1" * 32)

@@ -1,0 +1,104 @@
+"""The commands of programs and jobs: what they lack is said, and operators see and change their own server's jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaigning import Servers
+from jobbing import listed_servers
+from queueing import Office
+from quorate import cli
+from quorate._command._programs import parameters_of
+from quorate.errors import ConfigError
+from quorate.jobs import Queue
+from quorate_client import ClientKey
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """A server's files, whose store has one program and two jobs."""
+    servers = Servers.of(tmp_path)
+    file = servers.settings(0)
+    servers.close()
+    return str(file.with_name("party.toml"))
+
+
+def office_of(config: str) -> Office:
+    """Opens the store of a configuration with an approved program."""
+    return Office(Path(config).parent)
+
+
+def quorate(*arguments: str) -> int:
+    return cli.main(list(arguments))
+
+
+def test_commands_say_what_they_lack(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key, listed = tmp_path / "me.key", tmp_path / "servers.toml"
+    ClientKey.generate().save(key)
+    office = office_of(config)
+    listed.write_bytes((office.folder / "servers-rss.toml").read_bytes())
+    office.close()
+    requester = ("--servers", str(listed), "--key", str(key))
+    program = str(Path(config).parent / "sums.py")
+    cases = [
+        (("job", "list"), "give --servers and --key as a requester, or --config as an operator"),
+        (("job", "run", program, *requester, "--within", "1w"), "--within 1w: write a number and a unit, as in 90s"),
+        (("job", "run", program, *requester, "--set", "rows"), "--set rows: give each parameter once, as NAME=VALUE"),
+        (("job", "run", "absent.py", *requester), "The program absent.py cannot be read: No such file"),
+        (("job", "run", program, *requester, "--set", "x="), "parameter x must be an integer within 2^53"),
+        (("job", "show", "abc", *requester), "abc is no id of a job: it has 64 hexadecimal digits"),
+        (("job", "send", "ab" * 32, *requester), "cannot be read: No such file"),
+        (("job", "cancel", "ab" * 32, "--config", config), f"there is no job {'ab' * 32} here"),
+        (("program", "revoke", "x", "--config", config), "x is no hash: copy one that `quorate program list` prints"),
+        (("program", "revoke", "ab" * 32, "--config", config), "is approved here: `quorate program list` lists those"),
+    ]
+    for arguments, text in cases:
+        assert quorate(*arguments) != 0
+        assert text in capsys.readouterr().err, arguments
+    assert not (tmp_path / "me.key.jobs").exists() or not list((tmp_path / "me.key.jobs").iterdir())
+
+
+def test_operators_see_and_cancel_their_servers_jobs(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    office = office_of(config)
+    job, runs = office.submit(), office.submit()
+    office.queue.start(runs)
+    office.close()
+    assert quorate("job", "cancel", job.hex(), "--config", config) == 0
+    assert capsys.readouterr().out == f"job {job.hex()} is cancelled\n"
+    assert quorate("job", "cancel", runs.hex(), "--config", config) == 0
+    assert capsys.readouterr().out == f"job {runs.hex()} is told to end\n"
+    office.open()
+    Queue(office.store, b"").ended(runs, "failed", "CheatingDetected", cheated=True)
+    office.close()
+    assert quorate("job", "list", "--config", config) == 0
+    out = capsys.readouterr().out
+    assert f"{runs.hex()}  failed (CheatingDetected)" in out and "find the cause, then `quorate job resume`" in out
+    assert quorate("job", "resume", "--config", config) == 0
+    assert quorate("job", "resume", "--config", config) == 0
+    assert capsys.readouterr().out == "jobs run again\njobs were not halted here\n"
+    assert quorate("program", "revoke", office.program, "--config", config) == 0
+    assert quorate("program", "list", "--config", config) == 0
+    out = capsys.readouterr().out
+    assert "jobs that waited and are refused: 0" in out and "sums.py  revoked" in out and "1 of 12 used" in out
+
+
+def test_parameters_are_integers_and_texts() -> None:
+    given = ["a=5", "b=-5", 'c="5"', "d=north", "e=x=y", 'f="', "g=--5", "h=12345678901234567890"]
+    found = parameters_of(given)
+    assert found == {
+        "a": 5, "b": -5, "c": "5", "d": "north", "e": "x=y", "f": '"', "g": "--5", "h": "12345678901234567890",
+    }  # fmt: skip
+    for wrong in (["a"], ["=5"], ["a=1", "a=2"]):
+        with pytest.raises(ConfigError, match="give each parameter once"):
+            parameters_of(wrong)
+
+
+def test_approving_needs_the_list_of_servers(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    office = office_of(config)
+    office.close()
+    approval = str(office.folder / "sums.toml")
+    assert quorate("program", "approve", approval, "--config", config) == 2
+    assert "serve.toml has no [jobs]: name the list of servers there" in capsys.readouterr().err
+    assert listed_servers("rss", []) == 'protocol = "rss"\n'
