@@ -289,7 +289,7 @@ def _close(options: argparse.Namespace) -> None:
 def _resume(options: argparse.Namespace) -> None:
     from quorate.campaigns import find, resume
 
-    with _opened(options) as (_, store):
+    with opened(options) as (_, store):
         if not resume(store, find(store, options.name).campaign.hash):
             print("no server was caught: nothing to resume", file=sys.stderr)
         print(_line(find(store, options.name)))
