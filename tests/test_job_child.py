@@ -22,6 +22,7 @@ import pytest
 from deploying import Deployment
 from jobbing import wait_until
 from queueing import Office
+from quorate._session._signals import Terminated
 from quorate.campaigns import Refused, StoreError, StoreFull
 from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
 from quorate.jobs import Queue, _runner
@@ -200,6 +201,24 @@ def test_a_program_that_ignores_its_end_is_killed(tmp_path: Path) -> None:
             servers.stop()
 
 
+def test_a_process_that_is_told_to_end_by_others_has_ended(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by systemd, which tells all processes of a service."""
+    made, before = list[int](), servers.marker.read_text().count("top")
+    real = Runner._process
+
+    def process(*arguments: Any) -> subprocess.Popen[bytes]:
+        found = real(*arguments)
+        made.append(found.pid)
+        return found
+
+    monkeypatch.setattr(Runner, "_process", process)
+    job = servers.start("sleep")
+    wait_until(lambda: servers.marker.read_text().count("top") == before + 2)
+    os.kill(made[0], signal.SIGTERM)
+    first, second = servers.ended(job)
+    assert first == ("failed", "Ended") and second[0] == "failed"
+
+
 def test_a_store_that_cannot_be_read_does_not_end_a_job(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise StoreError("the store cannot be read: database is locked")
@@ -374,8 +393,25 @@ def test_errors_are_named_from_a_closed_list() -> None:
         "NotApproved",
         "ProgramError",
     ]
-    assert named(SystemExit(0)) == "ProgramError"
+    assert named(SystemExit(0)) == "ProgramError" and named(Terminated(143)) == "Ended"
     assert named(Refused(409, "a", "b")) == "SubmissionError"
+
+
+def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
+    for cause in (CheatingDetected("x"), None):
+        found: list[BaseException] = []
+        try:
+            try:
+                raise CheatingDetected("x")
+            except CheatingDetected:
+                raise RuntimeError("wrapped") from cause
+        except RuntimeError as error:
+            found.append(error)
+        assert named(found[0]) == "CheatingDetected"
+    own = KeyError("x")
+    own.__context__, own.__cause__ = RuntimeError("y"), own
+    own.__context__.__context__ = own
+    assert named(own) == "ProgramError"
 
 
 @pytest.mark.parametrize(
@@ -423,6 +459,10 @@ def test_the_process_is_checked_when_the_server_starts(monkeypatch: pytest.Monke
     check_child()
     monkeypatch.setattr(_runner, "_IMPORT", "import absent_package")
     with pytest.raises(_runner.ConfigError, match=r"absent_package.*install Quorate and its packages in one"):
+        check_child()
+    monkeypatch.setattr(_runner, "_IMPORT", "import time; time.sleep(10)")
+    monkeypatch.setattr(_runner, "_CHECK_S", 0.1)
+    with pytest.raises(_runner.ConfigError, match=r"not imported Quorate within 0\.1 s: start the server again"):
         check_child()
 
 

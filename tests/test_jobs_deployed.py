@@ -272,7 +272,7 @@ def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -
     for party in range(3):
         assert "0 of 12 used" in quorate(office.folder, *approve, "--config", office.config(party))
     asks: dict[str, Any] = {}
-    exec(block("python", "import quorate_client"), asks)  # noqa: S102 - the block of the page
+    exec(block("python", "import quorate_client"), asks)
     with pytest.raises(JobRefused, match="takes packets until 2099-12-31T18:00:00Z; ask after that"):
         asks["mean"](campaign.hash.hex())
     for party in range(3):

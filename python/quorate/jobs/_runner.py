@@ -64,13 +64,19 @@ def check_child() -> None:
     Raises:
         ConfigError: it cannot.
     """
-    done = subprocess.run(  # noqa: S603 - the command is this interpreter
-        [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_CHECK_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is this interpreter
+            [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CHECK_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ConfigError(
+            f"a process of jobs has not imported Quorate within {_CHECK_S:g} s: start the server again once this "
+            "machine is less busy"
+        ) from None
     if done.returncode != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise ConfigError(
