@@ -6,9 +6,11 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +22,8 @@ import pytest
 from deploying import Deployment
 from jobbing import wait_until
 from queueing import Office
-from quorate.campaigns import Refused, StoreFull
+from quorate._session._signals import Terminated
+from quorate.campaigns import Refused, StoreError, StoreFull
 from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
 from quorate.jobs import Queue, _runner
 from quorate.jobs._child import named, plain
@@ -198,6 +201,50 @@ def test_a_program_that_ignores_its_end_is_killed(tmp_path: Path) -> None:
             servers.stop()
 
 
+def test_a_process_that_is_told_to_end_by_others_has_ended(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by systemd, which tells all processes of a service."""
+    made, before = list[int](), servers.marker.read_text().count("top")
+    real = Runner._process
+
+    def process(*arguments: Any) -> subprocess.Popen[bytes]:
+        found = real(*arguments)
+        made.append(found.pid)
+        return found
+
+    monkeypatch.setattr(Runner, "_process", process)
+    job = servers.start("sleep")
+    wait_until(lambda: servers.marker.read_text().count("top") == before + 2)
+    os.kill(made[0], signal.SIGTERM)
+    first, second = servers.ended(job)
+    assert first == ("failed", "Ended") and second[0] == "failed"
+
+
+def test_a_store_that_cannot_be_read_does_not_end_a_job(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise StoreError("the store cannot be read: database is locked")
+
+    with monkeypatch.context() as patch:
+        job = servers.start("sum")
+        patch.setattr(servers.offices[1].queue, "job", fails)
+        wait_until(lambda: all(is_free(office) for office in servers.offices))
+    assert servers.ended(job) == [("done", "")] * 2
+
+
+def test_a_watch_that_fails_keeps_what_was_reported_and_the_use(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watch breaks off before it has read anything, and the process has its session meanwhile."""
+    before = [office.uses_of() for office in servers.offices]
+
+    def fails(self: _runner._Watch) -> bool:
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_runner._Watch, "_has_ended", fails)
+    assert servers.run("sum") == [("done", "")] * 2
+    assert [office.uses_of() for office in servers.offices] == [uses + 1 for uses in before]
+
+
 # ---- without a session ---------------------------------------------------------------------------------------------
 
 
@@ -238,6 +285,35 @@ def test_a_process_that_cannot_be_started_leaves_the_job_waiting(
     monkeypatch.setattr(_runner.subprocess, "Popen", fails)
     job = alone.start("sum")
     assert alone.ended(job) == [("queued", "")] and alone.offices[0].uses_of() == 0
+
+
+@pytest.mark.parametrize(("name", "state", "uses"), [("quorate job", "queued", 0), ("_hand_over", "failed", 1)])
+def test_a_job_without_a_thread_ends(
+    alone: Servers, monkeypatch: pytest.MonkeyPatch, name: str, state: str, uses: int
+) -> None:
+    real = threading.Thread.start
+
+    def fails(self: threading.Thread) -> None:
+        if name in self.name:
+            raise RuntimeError("can't start new thread")
+        real(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fails)
+        job = alone.start("sum")
+        assert alone.ended(job)[0][0] == state and alone.offices[0].uses_of() == uses
+    assert not alone.marker.exists()
+
+
+def test_a_job_ends_while_many_descriptors_are_open(alone: Servers) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096 if hard == resource.RLIM_INFINITY else min(hard, 4096), hard))
+    with contextlib.ExitStack() as held:
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1100):
+            held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        assert alone.ended(alone.start("sum")) == [("queued", "")]
+    assert alone.offices[0].uses_of() == 0
 
 
 def test_the_end_of_a_job_is_stored_once_the_disk_has_room(alone: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,8 +393,25 @@ def test_errors_are_named_from_a_closed_list() -> None:
         "NotApproved",
         "ProgramError",
     ]
-    assert named(SystemExit(0)) == "ProgramError"
+    assert named(SystemExit(0)) == "ProgramError" and named(Terminated(143)) == "Ended"
     assert named(Refused(409, "a", "b")) == "SubmissionError"
+
+
+def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
+    for cause in (CheatingDetected("x"), None):
+        found: list[BaseException] = []
+        try:
+            try:
+                raise CheatingDetected("x")
+            except CheatingDetected:
+                raise RuntimeError("wrapped") from cause
+        except RuntimeError as error:
+            found.append(error)
+        assert named(found[0]) == "CheatingDetected"
+    own = KeyError("x")
+    own.__context__, own.__cause__ = RuntimeError("y"), own
+    own.__context__.__context__ = own
+    assert named(own) == "ProgramError"
 
 
 @pytest.mark.parametrize(
@@ -366,6 +459,10 @@ def test_the_process_is_checked_when_the_server_starts(monkeypatch: pytest.Monke
     check_child()
     monkeypatch.setattr(_runner, "_IMPORT", "import absent_package")
     with pytest.raises(_runner.ConfigError, match=r"absent_package.*install Quorate and its packages in one"):
+        check_child()
+    monkeypatch.setattr(_runner, "_IMPORT", "import time; time.sleep(10)")
+    monkeypatch.setattr(_runner, "_CHECK_S", 0.1)
+    with pytest.raises(_runner.ConfigError, match=r"not imported Quorate within 0\.1 s: start the server again"):
         check_child()
 
 

@@ -22,6 +22,7 @@ from fuse import FUSE, Killed, fused
 from queueing import KEY, OTHER, Office, deployment_of
 from quorate.campaigns import Refused, Store, StoreError, _schema
 from quorate.jobs import _queue
+from quorate_client import ClientKey
 from quorate_client.job import FINAL, JobRequest
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -120,6 +121,20 @@ def test_a_use_is_given_back_if_no_program_had_a_session(office: Office) -> None
         assert (found.attempts, found.not_before - office.clock.now) == (attempt, min(10 * 2**attempt, 300))
     office.queue.unconnected(job)  # it does not run
     assert office.job(job).attempts == 14
+
+
+def test_a_job_that_is_cancelled_while_its_process_ends_is_not_queued_again(office: Office) -> None:
+    job = running(office)
+    office.queue.cancel(job)
+    office.queue.unconnected(job)
+    assert office.state(job) == ("cancelled", "") and office.uses_of() == 0
+
+
+def test_a_stranger_learns_nothing_of_what_has_happened(office: Office) -> None:
+    job, stranger = running(office), ClientKey.generate()
+    office.queue.ended(job, "failed", "CheatingDetected", cheated=True)
+    assert office.refusal(lambda: office.submit(office.request(key=stranger))).status == 403
+    assert office.refusal(lambda: office.submit()).status == 409
 
 
 def test_a_restart_keeps_the_use_of_what_ran(office: Office) -> None:

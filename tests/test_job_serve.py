@@ -72,7 +72,8 @@ def test_states_are_signed_and_shown_to_the_requester_alone(net: Network) -> Non
         for key in (net.other, net.servers[0].key, net.servers[1].key, ClientKey.generate()):
             assert unchanged(net, net.call(1, method, where, key), 1, before, 404) == unknown
     malformed = net.servers[1].ask("GET", path)
-    assert unchanged(net, malformed, 1, before, 401) == problem(net.servers[1].ask("GET", f"/jobs/{'A' * 43}"))
+    fields, others = unchanged(net, malformed, 1, before, 401), problem(net.servers[1].ask("GET", f"/jobs/{'A' * 43}"))
+    assert {**fields, "time": 0} == {**others, "time": 0}
 
 
 def test_a_call_passes_nowhere_else(net: Network) -> None:
@@ -283,6 +284,16 @@ def test_the_answers_of_others_decide(
     assert turns.look() == seconds
     assert jobs.queue.job(job).state == state
     turns.stop()
+
+
+def test_a_server_that_cannot_run_jobs_is_logged_once(net: Network, caplog: pytest.LogCaptureFixture) -> None:
+    net.queued(servers=(0,))
+    jobs, status = net.jobs(0), [401]
+    turns = Turns(jobs.queue, jobs.runner, range(1, 3), lambda server, _: status[0] if server == 2 else 404)
+    for status[0] in (401, 401, 503, 503, 404, 503, 0):
+        turns.look()
+    logged = [record.getMessage() for record in caplog.records if "about jobs" in record.getMessage()]
+    assert [text.partition(" about")[0] for text in logged] == [f"server 2 answers {s}" for s in (401, 503, 503)]
 
 
 def test_a_job_that_a_server_lacks_does_not_delay_the_next_one(net: Network) -> None:

@@ -202,7 +202,7 @@ def test_each_field_of_a_state_is_signed(deployment: Deployment, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "result", [b"[]", b'{"x":NaN}', b'{"x":Infinity}', b"{", b'{"x":1}' + b" " * MOST_RESULT_BYTES]
+    "result", [b"[]", b'{"x":NaN}', b'{"x":Infinity}', b'{"x":[1e999]}', b"{", b'{"x":1}' + b" " * MOST_RESULT_BYTES]
 )
 def test_results_that_are_none_are_refused(result: bytes) -> None:
     data = JobState(bytes(32), 1, "done", "", 1, NOW, result, bytes(64)).to_json()

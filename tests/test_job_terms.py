@@ -13,7 +13,7 @@ import pytest
 from campaigning import CLOSES, campaign_of
 from jobbing import PARAMETERS, approval
 from queueing import CODE, KEY, NOW, OTHER, SERVICES, Office
-from quorate.campaigns import Refused, StoreError, close, end
+from quorate.campaigns import Refused, close, end
 from quorate.campaigns import approve as approve_campaign
 from quorate.errors import ConfigError
 from quorate.jobs import approved, read_approval, revoke
@@ -207,9 +207,10 @@ def test_a_file_that_is_edited_after_its_approval_does_not_run(office: Office) -
 def test_a_program_that_was_altered_in_the_store_does_not_start(office: Office) -> None:
     job = office.submit()
     office.store.write(lambda c: c.execute("UPDATE programs SET code = ?", (b"other",))).result()
-    with pytest.raises(StoreError, match="a program in the store was altered: approve it again"):
+    with pytest.raises(Refused, match="altered in this server's store: ask its operator to approve it") as error:
         office.queue.start(job)
-    assert office.state(job) == ("queued", "") and office.uses_of() == 0
+    assert error.value.status == 409
+    assert office.state(job) == ("refused", "NotCovered") and office.uses_of() == 0
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import re
 import secrets
+import shlex
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import quorate_client
 from jobbing import PARAMETERS, PROGRAM, Office, approval, quorate, wait_until
+from quorate._command._jobs import _show_result
 from quorate_client import JobFailed, JobRefused, JobState, NoResult, NotStored
-from quorate_client._https import Links
+from quorate_client._https import Answer, Links
 from quorate_client.job import sign_call
 from quorate_client.keys import to_text
 
@@ -32,6 +36,7 @@ def program(mpc, rows, region):
         time.sleep(0.05)
 """
 
+PAGE = Path(__file__).parent.parent / "docs" / "jobs.md"
 ASKED = {"rows": 3, "region": "north"}
 
 
@@ -217,7 +222,21 @@ def test_sigterm_ends_a_server_and_its_job_in_two_seconds(office: Office) -> Non
     assert states(office, job)[1] == ("failed", "Stopped")
 
 
-def test_a_campaign_is_a_parameter(office: Office) -> None:
+def block(language: str, start: str) -> str:
+    """Returns a block of docs/jobs.md by its language and how it starts."""
+    (found,) = re.findall(rf"```{language}\n({re.escape(start)}.*?)```", PAGE.read_text(), re.DOTALL)
+    return str(found)
+
+
+def commands(start: str, campaign: str) -> list[list[str]]:
+    """Returns the commands of the block that starts so, without `quorate` and the party's configuration."""
+    lines = block("", start).replace("5f0c...", campaign).replace(" --config party.toml", "").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of docs/jobs.md run as they are; keys, hashes and a campaign are filled in."""
+    monkeypatch.chdir(office.folder)
     clients = [quorate_client.ClientKey.generate() for _ in range(3)]
     text = f"""
         name = "wages"
@@ -234,24 +253,35 @@ def test_a_campaign_is_a_parameter(office: Office) -> None:
         low = "0"
         high = "1000000"
     """ + office.servers.read_text().partition("\n")[2]
-    (office.folder / "wages.toml").write_text(text)
-    quorate(office.folder, "campaign", "create", "wages.toml", "--out", "wages.json", "--any-program")
+    Path("campaign.toml").write_text(text)
+    quorate(office.folder, "campaign", "create", "campaign.toml", "--out", "campaign.json", "--any-program")
     for party in range(3):
-        quorate(office.folder, "campaign", "approve", "wages.json", "--config", office.config(party))
-    campaign = quorate_client.Campaign.load(office.folder / "wages.json")
+        quorate(office.folder, "campaign", "approve", "campaign.json", "--config", office.config(party))
+    campaign = quorate_client.Campaign.load("campaign.json")
     for number, key in enumerate(clients):
         client = quorate_client.client(campaign, key=key, store=office.folder / f"client{number}")
         client.submit({"salary": 100 * number})
-    code = 'def program(mpc, campaign):\n    return {"sum": mpc.campaign(campaign)["salary"].sum().reveal()}\n'
-    office.approve(approval(office.folder, code, office.key, "wage", '[parameters.campaign]\ntype = "campaign"'))
-    jobs, asked = office.jobs(), {"campaign": campaign.hash.hex()}
+    Path("people.csv").write_text("a,b\n1,2\n")
+    Path("wages.py").write_text(block("python", "# wages.py"))
+    terms = block("toml", "# wages.toml").replace("BNc...", to_text(office.key.id))
+    explain, approve, listed, _ = commands("quorate program explain", campaign.hash.hex())
+    Path("wages.toml").write_text(terms.replace('["5f0c...,91ab..."]', '"any"'))
+    plan = quorate(office.folder, *explain, "--config", office.config(0))
+    (runs,) = re.findall(r"runs = (.*)$", plan.splitlines()[-1])
+    Path("wages.toml").write_text(terms.replace('["5f0c...,91ab..."]', runs))
+    for party in range(3):
+        assert "0 of 12 used" in quorate(office.folder, *approve, "--config", office.config(party))
+    asks: dict[str, Any] = {}
+    exec(block("python", "import quorate_client"), asks)
     with pytest.raises(JobRefused, match="takes packets until 2099-12-31T18:00:00Z; ask after that"):
-        jobs.ask(office.folder / "wage.py", asked)
+        asks["mean"](campaign.hash.hex())
     for party in range(3):
         quorate(office.folder, "campaign", "close", "wages", "--config", office.config(party))
-    assert jobs.wait(jobs.ask(office.folder / "wage.py", asked)).values == {"sum": 300}
+    _, run_ = commands("quorate campaign client-key", campaign.hash.hex())
+    assert json.loads(quorate(office.folder, *run_)) == {"mean": 100}
+    assert "wages.py  approved" in quorate(office.folder, *listed, "--config", office.config(0))
     with pytest.raises(JobRefused, match=r"is spent \(1 of 1 look\); ask for another campaign"):
-        jobs.ask(office.folder / "wage.py", asked)
+        asks["mean"](campaign.hash.hex())
 
 
 def test_results_that_differ_name_the_servers() -> None:
@@ -273,6 +303,30 @@ def test_results_that_differ_name_the_servers() -> None:
     ):
         with pytest.raises(NoResult, match=text.replace("(", r"\(")):
             _results(results)
+
+
+def test_a_value_that_one_server_alone_states_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    result = quorate_client.JobResult({"x": 1}, {"x": (1,)})
+    _show_result(result, 3)
+    assert capsys.readouterr().err == "x is stated by server 1 alone\n"
+    _show_result(result, 1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("told", [-10, 1 << 70, True, 1.5, "1"])
+def test_a_lying_clock_of_one_server_leaves_the_others(
+    office: Office, monkeypatch: pytest.MonkeyPatch, told: object
+) -> None:
+    real = Links.ask
+
+    def ask(self: Links, server: int, *rest: Any) -> Answer:
+        lie = Answer(401, json.dumps({"time": told}).encode(), None)
+        return lie if server == 1 else real(self, server, *rest)
+
+    monkeypatch.setattr(Links, "ask", ask)
+    jobs = office.jobs()
+    listed = jobs.listed()
+    assert isinstance(listed[0], list) and isinstance(listed[1], quorate_client.Refused) and isinstance(listed[2], list)
 
 
 def test_commands_run_side_by_side(office: Office) -> None:

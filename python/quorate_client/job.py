@@ -16,7 +16,7 @@ import re
 import secrets
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from quorate_client.deployment import Deployment
 from quorate_client.errors import ValuesError, WireError
@@ -110,6 +110,11 @@ def is_parameter(value: Any) -> bool:
     if isinstance(value, str):
         return 1 <= len(value) <= MOST_TEXT and _PRINTABLE.fullmatch(value) is not None
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_INTEGER
+
+
+def is_time(value: Any) -> TypeGuard[int]:
+    """Whether a value of JSON may be a time in seconds since 1970: an integer from 0 to 2^40 - 1."""
+    return type(value) is int and 0 <= value < _MOST_TIME
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +217,7 @@ def _request(fields: dict[str, Any]) -> JobRequest:
     if not isinstance(program, str) or not _HEX.fullmatch(program):
         raise WireError("program", "program must be the SHA-256 of the program's file, 64 hexadecimal digits.")
     for name, value in (("time", time), ("until", until)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST_TIME:
+        if not is_time(value):
             raise WireError(name, f"{name} must be an integer, in seconds since 1970.")
     if not 0 < until - time <= _MOST_LIFE_S:
         raise WireError("until", f"until must be 1 to {_MOST_LIFE_S} s after time.")
@@ -297,7 +302,7 @@ class JobState:
 
 def _state(fields: dict[str, Any]) -> JobState:
     numbers = [fields[name] for name in ("server", "attempts", "changed")]
-    if not all(type(number) is int and 0 <= number < _MOST_TIME for number in numbers) or numbers[0] > 255:
+    if not all(map(is_time, numbers)) or numbers[0] > 255:
         raise ValueError
     state, why = fields["state"], fields["why"]
     result = None if fields["result"] is None else from_text(fields["result"])
@@ -319,6 +324,7 @@ def _values(result: bytes) -> dict[str, Any]:
     found = json.loads(result.decode("ascii"), parse_constant=_no_number) if len(result) <= MOST_RESULT_BYTES else None
     if not isinstance(found, dict):
         raise ValueError("this is no object of JSON")
+    canonical(found)  # as it is compared with those of other servers; 1e999 is read as infinity
     return found
 
 

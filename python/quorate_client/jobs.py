@@ -28,7 +28,7 @@ from quorate_client.errors import (
     Unreachable,
     WireError,
 )
-from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical, sign_call
+from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical, is_time, sign_call
 from quorate_client.keys import ClientKey, from_text, to_text, write_private
 from quorate_client.statements import printable
 
@@ -165,7 +165,7 @@ class Jobs:
             JobRefused, NotStored: as for `ask`.
         """
         body, signature = self._kept(job)
-        left, problems, refusals = set(range(self._count)), dict[int, Unreachable](), dict[int, Refused]()
+        left, problems, refusals = set(range(self.servers)), dict[int, Unreachable](), dict[int, Refused]()
         until, pause = time.monotonic() + wait_s, _PAUSE_S
         while left:
             with Links() as links:
@@ -183,27 +183,27 @@ class Jobs:
             time.sleep(pause if left else 0)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
         if refusals:
-            self._cancel(job, set(range(self._count)) - set(refusals))
+            self._cancel(job, set(range(self.servers)) - set(refusals))
             raise JobRefused(tuple(refusals), tuple(str(error) for error in refusals.values()))
         if left:
             texts = " ".join(str(problems[server]) for server in sorted(left))
             kept = f"The request is kept: `quorate job send {job.hex()}` sends the same bytes again."
-            raise NotStored(tuple(sorted(left)), f"{len(left)} of {self._count} servers lack the job. {texts} {kept}")
+            raise NotStored(tuple(sorted(left)), f"{len(left)} of {self.servers} servers lack the job. {texts} {kept}")
 
     def states(self, job: bytes) -> tuple[Told, ...]:
         """Returns what each server states of a job: its state, or the error that it is unreachable or refuses."""
         with Links() as links:
-            return tuple(self._told(links, server, "GET", job) for server in range(self._count))
+            return tuple(self._told(links, server, "GET", job) for server in range(self.servers))
 
     def cancel(self, job: bytes) -> tuple[Told, ...]:
         """Cancels a job at all servers, and returns what each states; a job that has ended stays as it is."""
-        return self._cancel(job, range(self._count))
+        return self._cancel(job, range(self.servers))
 
     def listed(self) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
         """Returns what each server lists as this key's last jobs, without results; or the error of that server."""
         found: list[list[dict[str, Any]] | Refused | Unreachable] = []
         with Links() as links:
-            for server in range(self._count):
+            for server in range(self.servers):
                 try:
                     found.append(self._list_of(links, server))
                 except (Refused, Unreachable) as error:
@@ -226,7 +226,7 @@ class Jobs:
             Refused: a server does not have the job.
         """
         begun = time.monotonic()
-        heard = [begun] * self._count
+        heard = [begun] * self.servers
         failed_at: float | None = None
         while True:
             told, now = self.states(job), time.monotonic()
@@ -243,7 +243,7 @@ class Jobs:
                 queued = {one.server for one in states if one.state == "queued"}
                 over = now > failed_at + _GRACE_S
                 self._cancel(job, {one.server for one in states if one.state not in FINAL} if over else queued)
-            if len(states) == self._count and all(one.state in FINAL for one in states):
+            if len(states) == self.servers and all(one.state in FINAL for one in states):
                 return _results(states)
             if failed_at is not None and now > failed_at + 2 * _GRACE_S:
                 raise _failure(states)
@@ -269,7 +269,8 @@ class Jobs:
         return _results(states)
 
     @property
-    def _count(self) -> int:
+    def servers(self) -> int:
+        """The number of servers."""
         return len(self._deployment.servers)
 
     def _file(self, job: bytes) -> Path:
@@ -325,7 +326,7 @@ class Jobs:
             body = b"" if method == "POST" else None
             answer = links.ask(server, self._deployment.servers[server], method, path, headers, body)
             told = answer.problem().get("time") if answer.status == 401 else None
-            if not isinstance(told, int):
+            if not is_time(told):
                 break
             self._ahead_s[server] = told - int(time.time())
         return answer

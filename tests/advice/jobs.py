@@ -30,7 +30,7 @@ BY_TEST: dict[str, list[str]] = {
         "ask then, or ask this server's operator",
     ],
     "test_job_terms.py::test_a_program_that_was_altered_in_the_store_does_not_start": [
-        "a program in the store was altered: approve it again",
+        "ask its operator to approve it",
     ],
     "test_job_terms.py::test_campaigns_at_their_limits": [
         "ask after that",

@@ -119,21 +119,20 @@ def _run(options: argparse.Namespace, jobs: Jobs) -> int:
     if options.no_wait:
         print(job.hex())
         return OK
-    _show_result(jobs.wait(job), options.out)
+    _show_result(jobs.wait(job), jobs.servers, options.out)
     return OK
 
 
-def _show_result(result: JobResult, out: Path | None = None) -> None:
+def _show_result(result: JobResult, servers: int, out: Path | None = None) -> None:
     """Prints results as JSON, and on the error output which of them not all servers state."""
-    everywhere = max((len(servers) for servers in result.stated.values()), default=0)
-    some = {name: servers for name, servers in result.stated.items() if len(servers) < everywhere}
+    some = {name: stated for name, stated in result.stated.items() if len(stated) < servers}
     text = json.dumps({**result.values}, indent=1)
     if out is None:
         print(text)
     else:
         write_text(out, f"{text}\n")
-    for name, servers in some.items():
-        print(f"{name} is stated by server {', '.join(map(str, servers))} alone", file=sys.stderr)
+    for name, stated in some.items():
+        print(f"{name} is stated by server {', '.join(map(str, stated))} alone", file=sys.stderr)
 
 
 def _send(options: argparse.Namespace, jobs: Jobs) -> int:
@@ -151,7 +150,7 @@ def _show(options: argparse.Namespace, jobs: Jobs) -> int:
     for one in told:
         print(reason(one) if isinstance(one, JobState) else str(one), flush=True)
     if all(isinstance(one, JobState) and one.state == "done" for one in told):
-        _show_result(jobs.result(job))
+        _show_result(jobs.result(job), jobs.servers)
     return PEER_LOST if any(isinstance(one, Unreachable) for one in told) else OK
 
 

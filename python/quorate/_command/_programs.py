@@ -164,7 +164,8 @@ def _explain(options: argparse.Namespace) -> None:
         settings.protocol, settings.parties, settings.explained = own.protocol, own.parties, book
         settings.forms = parse_owned(options.form, "--form")
         settings.inputs = {} if program.terms.input is None else {own.me: program.terms.input}
-        function = function_of(program.name, program.code, compile(program.code, program.name, "exec"))
+        compiled = compile(program.code, program.name, "exec", dont_inherit=True)
+        function = function_of(program.name, program.code, compiled)
         with session(**program.terms.options) as mpc:
             function(mpc, **arguments)
     for number, plan in enumerate(book.plans, start=1):

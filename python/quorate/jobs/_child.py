@@ -27,6 +27,7 @@ import numpy as np
 
 from quorate import errors
 from quorate._session._settings import settings
+from quorate._session._signals import Terminated
 from quorate.jobs._code import function_of
 from quorate.session import connect
 from quorate.tables._inputs import MINE
@@ -50,7 +51,7 @@ def _run() -> int:
     os.set_inheritable(report, False)
     try:
         code, name = b64decode(spec["code"]), spec["name"]
-        compiled = compile(code, name, "exec")
+        compiled = compile(code, name, "exec", dont_inherit=True)
         settings.approve = spec["runs"]
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
         with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
@@ -58,7 +59,9 @@ def _run() -> int:
             result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
     except BaseException as error:
         traceback.print_exc()
-        _tell(report, {"error": named(error)})
+        word = named(error)
+        if word != "Ended":
+            _tell(report, {"error": word})
         return 1
     if len(result) > MOST_RESULT_BYTES:
         sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
@@ -123,7 +126,19 @@ def _value(name: str, value: Any) -> Any:
 
 
 def named(error: BaseException) -> str:
-    """Returns the word for an exception: the name of an error of Quorate, else "ProgramError"."""
+    """Returns the word for an exception: the name of an error of Quorate, else "ProgramError".
+
+    SIGTERM is "Ended", as if the process had not caught it. Cheating is named even if another exception followed it.
+    """
+    left, seen = [error], set[int]()
+    while left:
+        one = left.pop()
+        if isinstance(one, errors.CheatingDetected):
+            return "CheatingDetected"
+        seen.add(id(one))
+        left += [more for more in (one.__cause__, one.__context__) if more is not None and id(more) not in seen]
+    if isinstance(error, Terminated):
+        return "Ended"
     names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     return next(names, "ProgramError")
 

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 
-from quorate.campaigns import Refused, Store, StoreError
+from quorate.campaigns import Refused, Store
 from quorate.jobs._terms import Program, Terms, check_campaign, time_text
 from quorate_client.job import Parameter
 
@@ -87,16 +87,16 @@ def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Pr
     """Returns a program that is approved for a requester.
 
     Raises:
-        Refused: there is none. The text is the same for programs that are unknown and for keys that are not listed.
-        StoreError: the program in the store was altered.
+        Refused: 403 there is none, with the same text for programs that are unknown and for keys that are not listed;
+            409 the program in the store was altered.
     """
     query = "SELECT name, code, terms FROM programs WHERE hash = ? AND revoked_at IS NULL"
     row = connection.execute(query, (program,)).fetchone()
     if row is not None:
         found = Program(row[0], row[1], _terms(row[2]))
-        if found.hash != program:
-            raise StoreError("a program in the store was altered: approve it again")
         if requester in found.terms.requesters:
+            if found.hash != program:
+                raise Refused(409, "the program was altered in this server's store", "ask its operator to approve it")
             return found
     raise Refused(
         403,

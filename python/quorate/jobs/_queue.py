@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Store
-from quorate.jobs._programs import check_covered
+from quorate.jobs._programs import check_covered, load
 from quorate.jobs._terms import Program
 from quorate_client.job import FINAL, JobRequest
 
@@ -124,6 +124,7 @@ class Queue:
         if known is not None:
             return known, False
         now, program = self._clock(), bytes.fromhex(request.program)
+        load(connection, program, request.requester)  # others learn nothing of what has happened here
         if _is_used(connection, request.id):
             raise Refused(409, "this job has run here, and its result was removed", "sign a new request")
         if _is_halted(connection):
@@ -291,6 +292,8 @@ class Queue:
     def unconnected(self, job: bytes, state: str = "queued", why: str = "", *, cheated: bool = False) -> None:
         """Gives the use of a job back whose program got no session here, and queues the job again.
 
+        A job that was cancelled meanwhile is not queued again.
+
         Args:
             job: its id.
             state: "failed" or "cancelled", if it is not to be queued again.
@@ -307,7 +310,8 @@ class Queue:
             connection.execute("DELETE FROM uses WHERE job = ?", (job,))
             attempts = found.attempts + 1
             pause = min(_PAUSE_S << min(attempts, 8), _LONGEST_PAUSE_S)
-            self._move(connection, job, "running", state, why)
+            is_cancelled = state == "queued" and found.cancel != 0
+            self._move(connection, job, "running", "cancelled" if is_cancelled else state, why)
             query = "UPDATE jobs SET attempts = ?, not_before = ? WHERE id = ?"
             connection.execute(query, (attempts, int(self._clock()) + pause, job))
 

@@ -64,13 +64,19 @@ def check_child() -> None:
     Raises:
         ConfigError: it cannot.
     """
-    done = subprocess.run(  # noqa: S603 - the command is this interpreter
-        [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_CHECK_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is this interpreter
+            [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CHECK_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ConfigError(
+            f"a process of jobs has not imported Quorate within {_CHECK_S:g} s: start the server again once this "
+            "machine is less busy"
+        ) from None
     if done.returncode != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise ConfigError(
@@ -164,7 +170,8 @@ class Runner:
 
     def _spawn(self, started: Started, lock: int) -> None:
         """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
-        job = started.job.id
+        job, asked = started.job.id, started.job.asked
+        about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
         with contextlib.ExitStack() as undo:
             try:
                 made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
@@ -174,18 +181,28 @@ class Runner:
                 with os.fdopen(write, "wb"):  # its copy here is closed in each case
                     spec = self._spec(started, Path(made.name))
                     process = self._process(made.name, write, lock)
-            except (OSError, ValueError) as error:
+                undo.callback(_discard, process)
+                LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
+                watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
+                self._begin(self._watched, watch, spec, made)
+            except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
                 LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
-                self._thread = threading.Thread(target=self._waits_again, args=(job,), name="quorate job")
-                self._thread.start()
+                undo.close()
+                self._give_back(job)
                 return
             undo.pop_all()
-        asked = started.job.asked
-        about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
-        LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
-        watch = _Watch(process, read, self._queue, started, self._stopping, self._store)
-        self._thread = threading.Thread(target=self._watched, args=(watch, spec, made), name="quorate job")
-        self._thread.start()
+
+    def _begin(self, target: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=target, args=arguments, name="quorate job")
+        thread.start()
+        self._thread = thread
+
+    def _give_back(self, job: bytes) -> None:
+        """Has a job wait again, in a thread since the store may be busy; in this one if there can be no other one."""
+        try:
+            self._begin(self._waits_again, job)
+        except RuntimeError:
+            self._waits_again(job)
 
     def _process(self, folder: str, report: int, lock: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
@@ -228,6 +245,19 @@ class Runner:
         return json.dumps(fields).encode() + b"\n"
 
 
+def _discard(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process that has got no work."""
+    process.kill()
+    process.wait()
+    _close_input(process)
+
+
+def _close_input(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+
+
 class _Watch:
     """Watches a process until it has ended, and moves its job on."""
 
@@ -244,27 +274,33 @@ class _Watch:
         self._job, self._terms = started.job.id, started.program.terms
         self._data = bytearray()
         self._told_at: float | None = None
-        self._reason = ""
+        self._reason, self._is_lost = "", False
 
     def run(self, spec: bytes) -> None:
         """Hands the process its work, waits for its end, and keeps what it reported."""
+        try:
+            try:
+                self._watch(spec)
+            finally:
+                self._kill(signal.SIGKILL)  # what is left of its group; once it is reaped, the number may be another's
+                self._process.wait()
+                self._read(0.0)
+        except Exception as error:  # the job must not stay without a watch
+            LOG.error("the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__)
+            self._is_lost = True
+        finally:
+            os.close(self._report)
+            _close_input(self._process)
+        self._settle()
+
+    def _watch(self, spec: bytes) -> None:
         begun = time.monotonic()
         threading.Thread(target=self._hand_over, args=(spec,), daemon=True).start()
-        try:
-            while not self._has_ended():
-                self._read(_POLL_S)
-                self._end_if_due(time.monotonic() - begun)
-            self._read(0.0)
-        except OSError as error:  # the job must not stay without a watch
-            LOG.error("the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__)
-        finally:
-            self._kill(signal.SIGKILL)  # what is left of its group; once it is reaped, the number may be another's
-            self._process.wait()
-            os.close(self._report)
-            with contextlib.suppress(OSError):
-                if self._process.stdin is not None:
-                    self._process.stdin.close()
-        self._settle()
+        while not self._has_ended():
+            self._read(_POLL_S)
+            if len(self._data) > _MOST_REPORT_BYTES:
+                self._kill(signal.SIGKILL)
+            self._end_if_due(time.monotonic() - begun)
 
     def _has_ended(self) -> bool:
         """Whether the process has ended; it is not reaped by this."""
@@ -281,11 +317,9 @@ class _Watch:
 
     def _read(self, wait_s: float) -> None:
         """Reads what has been reported; not to its end, which a process that was left behind may hold open."""
-        until = time.monotonic() + wait_s
-        while True:
-            ready, _, _ = select.select([self._report], [], [], max(until - time.monotonic(), 0.0))
-            if not ready:
-                return
+        until, poll = time.monotonic() + wait_s, select.poll()  # select() refuses descriptors of 1024 and more
+        poll.register(self._report, select.POLLIN)
+        while poll.poll(1000 * max(until - time.monotonic(), 0.0)):
             piece = os.read(self._report, 1 << 16)
             if not piece:  # it is closed, and the process is about to end
                 time.sleep(min(max(until - time.monotonic(), 0.0), _POLL_S / 10))
@@ -293,7 +327,6 @@ class _Watch:
             self._data += piece
             if len(self._data) > _MOST_REPORT_BYTES:
                 self._reason = self._reason or "TooLarge"
-                self._kill(signal.SIGKILL)
                 return
 
     def _end_if_due(self, seconds: float) -> None:
@@ -312,7 +345,11 @@ class _Watch:
             self._kill(signal.SIGKILL)
 
     def _is_cancelled(self) -> bool:
-        found = self._queue.job(self._job)
+        """Whether the job was cancelled; not while the store cannot be read."""
+        try:
+            found = self._queue.job(self._job)
+        except StoreError:
+            return False
         return found is not None and found.cancel != 0
 
     def _kill(self, number: int) -> None:
@@ -322,6 +359,8 @@ class _Watch:
     def _settle(self) -> None:
         """Moves the job on: by this server's own reason, else by what was reported."""
         report = _Report.of(bytes(self._data))
+        if self._is_lost:  # some of the report may be lost too, so the use counts
+            report = dataclasses.replace(report, connected=True)
         outcome = self._reason or ("done" if report.result is not None else report.error)
         LOG.info("job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome)
         state, why, result = self._outcome(report)

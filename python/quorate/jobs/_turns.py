@@ -57,6 +57,7 @@ class Turns:
     def __init__(self, queue: Queue, runner: Runner, peers: range, ask: Callable[[int, str], int]) -> None:
         self._queue, self._runner, self._peers, self._ask = queue, runner, peers, ask
         self._woken, self._is_over = threading.Event(), False
+        self._odd: dict[int, int] = {}  # the last status of each server that cannot run jobs
         self._thread = threading.Thread(target=self._run, name="quorate turns", daemon=True)
 
     def begin(self) -> None:
@@ -141,4 +142,14 @@ class Turns:
             thread.start()
         for thread in threads:
             thread.join()
+        self._log_changes(answers)
         return answers
+
+    def _log_changes(self, answers: dict[int, int]) -> None:
+        """Logs which server cannot run jobs, once for each status; `call` logs that there is no answer."""
+        for server, status in answers.items():
+            odd = 0 if status in (0, 200, 409, *_OF_THIS_JOB) else status
+            if odd not in (0, self._odd.get(server)):
+                text = "server %s answers %s about jobs, and they wait: compare its clock, and see its log"
+                LOG.warning(text, server, odd)
+            self._odd[server] = odd
