@@ -22,6 +22,22 @@ BY_TEST: dict[str, list[str]] = {
     "test_campaign_freeze.py::test_keys_that_others_may_read_are_refused": [
         "others may read the key {}: run `chmod 600 {}`",
     ],
+    "test_tagged_attempts.py::test_cheating_halts_the_campaign_at_each_server": [
+        "find out which, with the other operators; then allow another attempt by `quorate campaign resume {}`",
+    ],
+    "test_tagged_attempts.py::test_sixteen_attempts_spend_the_packets": [
+        "run the program again",
+    ],
+    "test_tagged_attempts.py::test_a_failure_costs_an_attempt_and_no_value": [
+        "failed in this session: close it, and open another one",
+    ],
+    "test_tagged_attempts.py::test_a_slot_is_read_before_anything_is_revealed": [
+        "call it for all slots before the first result of the campaign is revealed",
+    ],
+    "test_campaign_tagged.py::test_calls_for_other_campaigns_are_refused": [
+        "call `tagged` instead",
+        "call `parts` in families without tags",
+    ],
     "test_campaign_intake.py::test_packets_of_a_campaign_do_not_fit_another": [
         "send it to its own campaign",
     ],
