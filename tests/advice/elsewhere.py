@@ -428,6 +428,7 @@ def listed(file: str, name: str) -> list[str]:
 
 #: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
+    "about jobs, and they wait: compare its clock, and see its log": "a line of the log: test_job_serve looks for it",
     "  list of servers: {}": "a caption",
     "the program is code with the rights of this server's user: read it": "said whenever a program is approved",
     "from quorate.jobs._child import main": "a program of Python",

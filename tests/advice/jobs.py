@@ -21,9 +21,6 @@ BY_TEST: dict[str, list[str]] = {
         "start the server again once this machine is less busy",
     ],
     "test_job_child.py::test_a_job_is_cancelled_while_it_runs": ["try later"],
-    "test_job_serve.py::test_a_server_that_cannot_run_jobs_is_logged_once": [
-        "about jobs, and they wait: compare its clock, and see its log",
-    ],
     "test_job_terms.py::test_unknown_programs_and_unlisted_keys_are_refused_alike": [
         "compare the file with this server's operator, line ends too, and ask for an approval",
     ],
