@@ -11,9 +11,20 @@ from quorate.errors import ConfigError
 from quorate.tables._inputs import MINE, parse_form, parse_owned
 from quorate.tables._write import suffix_of_results
 
-__all__ = ["NO_FILES", "add_file_options", "file_settings", "of_party"]
+__all__ = ["NO_FILES", "add_file_options", "add_form", "file_settings", "of_party"]
 
 NO_FILES: Mapping[str, Any] = {"inputs": {}, "forms": {}, "output": None}
+
+
+def add_form(command: argparse.ArgumentParser) -> None:
+    """Adds the option `--form`."""
+    command.add_argument(
+        "--form",
+        metavar="OWNER=FORM",
+        action="append",
+        default=[],
+        help="shape and dtype of data that is elsewhere, such as 0=114x30:fixed64.16, or a file of the same form",
+    )
 
 
 def add_file_options(command: argparse.ArgumentParser, one_party: bool) -> None:
@@ -24,13 +35,7 @@ def add_file_options(command: argparse.ArgumentParser, one_party: bool) -> None:
         command.add_argument(
             "--input", metavar="OWNER=FILE", action="append", default=[], help="a party's data: CSV, Parquet or Arrow"
         )
-    command.add_argument(
-        "--form",
-        metavar="OWNER=FORM",
-        action="append",
-        default=[],
-        help="shape and dtype of data that is elsewhere, such as 0=114x30:fixed64.16, or a file of the same form",
-    )
+    add_form(command)
     command.add_argument(
         "--output", metavar="FILE", type=Path, default=None, help="file for the results: CSV, JSON, ..."
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate._command._campaigns import add_config, client_errors, opened, require_serve
 from quorate._command._exit_status import OK
+from quorate._command._file_options import add_form
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,13 +42,7 @@ def add_program(program: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter; may be given again"
     )
-    explain.add_argument(
-        "--form",
-        metavar="OWNER=FORM",
-        action="append",
-        default=[],
-        help="shape and dtype of data that is elsewhere, such as 0=114x30:fixed64.16, or a file of the same form",
-    )
+    add_form(explain)
 
 
 def run_program(options: argparse.Namespace) -> int:

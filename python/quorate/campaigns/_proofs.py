@@ -151,5 +151,8 @@ def _low(words: Limbs, bits: int) -> npt.NDArray[Any]:
     if bits <= _WORD_BITS:
         pairs = words[..., 0] | words[..., 1].astype(np.uint64) << np.uint64(_LIMB_BITS)
         return pairs & np.uint64((1 << bits) - 1)
-    whole = sum(words[..., i].astype(object) << _LIMB_BITS * i for i in range(-(-bits // _LIMB_BITS)))
-    return np.asarray(whole & ((1 << bits) - 1), object)
+    low = words[..., : -(-bits // _LIMB_BITS)].copy()
+    limbs.clear(low, bits)
+    found = np.empty(low.shape[:-1], object)
+    found.reshape(-1)[:] = limbs.to_ints(low.reshape(-1, low.shape[-1]))
+    return found

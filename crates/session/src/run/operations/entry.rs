@@ -26,7 +26,7 @@ impl<S: Computes> Executor<'_, S> {
         (holders, rows, coin_bits): (usize, usize, u32),
     ) -> Result<Value<S>> {
         let (graph, inputs) = (self.work.graph, &self.work.graph.node(id).inputs);
-        if inputs.iter().any(|&input| self.work.nodes.contains(&input)) {
+        if inputs.iter().any(|&input| self.values.places().of(input).is_some()) {
             return Err(Error::Bug {
                 what: "words, and seeds of coins, are input in a run that counts before this one",
             });
