@@ -25,9 +25,10 @@ from queueing import Office
 from quorate._session._signals import Terminated
 from quorate.campaigns import Refused, StoreError, StoreFull
 from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
-from quorate.jobs import Queue, _runner
+from quorate.jobs import Queue, _runner, _watch
 from quorate.jobs._child import named, plain
-from quorate.jobs._runner import Runner, _Report, check_child, session_of
+from quorate.jobs._runner import Runner, check_child, session_of
+from quorate.jobs._watch import Report
 from quorate_client.job import MOST_RESULT_BYTES
 
 CODE = """
@@ -236,11 +237,11 @@ def test_a_watch_that_fails_keeps_what_was_reported_and_the_use(
     """The watch breaks off before it has read anything, and the process has its session meanwhile."""
     before = [office.uses_of() for office in servers.offices]
 
-    def fails(self: _runner._Watch) -> bool:
+    def fails(self: _watch.Watch) -> bool:
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(_runner._Watch, "_has_ended", fails)
+    monkeypatch.setattr(_watch.Watch, "_has_ended", fails)
     assert servers.run("sum") == [("done", "")] * 2
     assert [office.uses_of() for office in servers.offices] == [uses + 1 for uses in before]
 
@@ -327,7 +328,7 @@ def test_the_end_of_a_job_is_stored_once_the_disk_has_room(alone: Servers, monke
             raise StoreFull("the disk is full")
         real(*arguments, **words)
 
-    monkeypatch.setattr(_runner, "_RETRY_S", 0.05)
+    monkeypatch.setattr(_watch, "_RETRY_S", 0.05)
     monkeypatch.setattr(Queue, "unconnected", fails)
     job = alone.offices[0].submit(what="sum")
     alone.runners[0].start(job)
@@ -433,7 +434,7 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
     ],
 )
 def test_what_is_reported_decides_about_a_use(data: bytes, connected: bool, error: str, result: bytes | None) -> None:
-    assert _Report.of(data) == _Report(connected, error, result)
+    assert Report.of(data) == Report(connected, error, result)
 
 
 def test_results_are_plain_values() -> None:

@@ -1,0 +1,226 @@
+"""Watches the process of a job: hands it its work, ends it when it is due, and keeps what it reported."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from quorate.campaigns import Store, StoreError
+from quorate.errors import __all__ as names_of_errors
+from quorate.jobs._queue import Queue, Started
+from quorate_client.job import MOST_RESULT_BYTES
+
+__all__ = ["END_S", "Report", "Watch", "close_input", "until_stored"]
+
+LOG = logging.getLogger("quorate.serve")
+
+#: Seconds from SIGTERM to SIGKILL when the server ends.
+END_S = 1.2
+
+_POLL_S = 0.2
+_GRACE_S = 5.0  # the same at other times
+_MOST_REPORT_BYTES = 2 * MOST_RESULT_BYTES + (1 << 16)  # a text within a text has more characters
+_RETRY_S = 1.0
+
+#: Reasons that a process may report.
+_REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
+
+#: Errors by which a process says that the others have not connected, so that the job may be tried again.
+_UNCONNECTED = ("PeerLost", "PeerTimeout", "RunAborted")
+
+
+def close_input(process: subprocess.Popen[bytes]) -> None:
+    """Closes what the process reads, which tells it to end."""
+    with contextlib.suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+class Watch:
+    """Watches a process until it has ended, and moves its job on."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        report: int,
+        queue: Queue,
+        started: Started,
+        stopping: threading.Event,
+        store: Store,
+    ) -> None:
+        self._process, self._report, self._queue, self._stopping, self._store = process, report, queue, stopping, store
+        self._job, self._terms = started.job.id, started.program.terms
+        self._data = bytearray()
+        self._told_at: float | None = None
+        self._reason, self._is_lost = "", False
+
+    def run(self, spec: bytes) -> None:
+        """Hands the process its work, waits for its end, and keeps what it reported."""
+        try:
+            try:
+                self._watch(spec)
+            finally:
+                self._kill(signal.SIGKILL)  # what is left of its group; once it is reaped, the number may be another's
+                self._process.wait()
+                self._read(0.0)
+        except Exception as error:  # the job must not stay without a watch
+            LOG.error("the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__)
+            self._is_lost = True
+        finally:
+            os.close(self._report)
+            close_input(self._process)
+        self._settle()
+
+    def _watch(self, spec: bytes) -> None:
+        begun = time.monotonic()
+        threading.Thread(target=self._hand_over, args=(spec,), daemon=True).start()
+        while not self._has_ended():
+            self._read(_POLL_S)
+            if len(self._data) > _MOST_REPORT_BYTES:
+                self._kill(signal.SIGKILL)
+            self._end_if_due(time.monotonic() - begun)
+
+    def _has_ended(self) -> bool:
+        """Whether the process has ended; it is not reaped by this."""
+        if not hasattr(os, "waitid"):  # some systems lack it
+            return self._process.poll() is not None
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    def _hand_over(self, spec: bytes) -> None:
+        """Writes what the process reads; the pipe stays open, since its end tells the process to end."""
+        with contextlib.suppress(OSError, ValueError):  # the process has ended
+            if self._process.stdin is not None:
+                self._process.stdin.write(spec)
+                self._process.stdin.flush()
+
+    def _read(self, wait_s: float) -> None:
+        """Reads what has been reported; not to its end, which a process that was left behind may hold open."""
+        until, poll = time.monotonic() + wait_s, select.poll()  # select() refuses descriptors of 1024 and more
+        poll.register(self._report, select.POLLIN)
+        while poll.poll(1000 * max(until - time.monotonic(), 0.0)):
+            piece = os.read(self._report, 1 << 16)
+            if not piece:  # it is closed, and the process is about to end
+                time.sleep(min(max(until - time.monotonic(), 0.0), _POLL_S / 10))
+                return
+            self._data += piece
+            if len(self._data) > _MOST_REPORT_BYTES:
+                self._reason = self._reason or "TooLarge"
+                return
+
+    def _end_if_due(self, seconds: float) -> None:
+        """Tells the process to end if it is stopped, cancelled or late; and ends it if it does not."""
+        if self._told_at is None:
+            if self._stopping.is_set():
+                self._reason = "Stopped"
+            elif self._is_cancelled():
+                self._reason = "Cancelled"
+            elif seconds > self._terms.timeout_s:
+                self._reason = "TimeLimit"
+            if self._reason:
+                self._told_at = time.monotonic()
+                self._kill(signal.SIGTERM)
+        elif time.monotonic() - self._told_at > (END_S if self._stopping.is_set() else _GRACE_S):
+            self._kill(signal.SIGKILL)
+
+    def _is_cancelled(self) -> bool:
+        """Whether the job was cancelled; not while the store cannot be read."""
+        try:
+            found = self._queue.job(self._job)
+        except StoreError:
+            return False
+        return found is not None and found.cancel != 0
+
+    def _kill(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _settle(self) -> None:
+        """Moves the job on: by this server's own reason, else by what was reported."""
+        report = Report.of(bytes(self._data))
+        if self._is_lost:  # some of the report may be lost too, so the use counts
+            report = dataclasses.replace(report, connected=True)
+        outcome = self._reason or ("done" if report.result is not None else report.error)
+        LOG.info("job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome)
+        state, why, result = self._outcome(report)
+        cheated = report.error == "CheatingDetected"
+        if report.connected:
+            until_stored(lambda: self._queue.ended(self._job, state, why, result, cheated=cheated), self._stopping)
+        else:
+            until_stored(lambda: self._queue.unconnected(self._job, state, why, cheated=cheated), self._stopping)
+
+    def _outcome(self, report: Report) -> tuple[str, str, bytes | None]:
+        """Returns the next state of the job, why, and the sealed result."""
+        if self._reason == "Cancelled":
+            return "cancelled", "", None
+        if self._reason == "Stopped" and not report.connected:
+            return "queued", "", None
+        if self._reason:
+            return "failed", self._reason, None
+        if report.result is not None:
+            return "done", "", self._store.job_key.seal(report.result, self._job)
+        if not report.connected and report.error in (*_UNCONNECTED, "Ended"):
+            return "queued", "", None
+        return "failed", report.error, None
+
+
+def until_stored(write: Callable[[], None], stopping: threading.Event) -> None:
+    """Writes the next state of a job, again and again until it is on the disk; until then no other job starts.
+
+    If the server ends before that, its next start ends the job.
+    """
+    while True:
+        try:
+            write()
+            return
+        except StoreError as error:
+            LOG.error("the next state of a job is not stored yet: %s", error)
+        if stopping.wait(_RETRY_S):
+            return
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a process reported.
+
+    Attributes:
+        connected: whether its program may have had a session. It had none if nothing was reported, or one error alone.
+        error: the word for its error; "Ended" without one.
+        result: its result, JSON; None without one.
+    """
+
+    connected: bool
+    error: str
+    result: bytes | None
+
+    @staticmethod
+    def of(data: bytes) -> Report:
+        """Reads all that was reported."""
+        lines = [_object(line) for line in data.split(b"\n")[:-1]]
+        error = next((str(one["error"]) for one in lines if one.get("error") in _REPORTED), "Ended")
+        before = not data or (
+            len(lines) == 1 and data.endswith(b"\n") and set(lines[0]) == {"error"} and error != "Ended"
+        )
+        result = next((one["result"] for one in lines if isinstance(one.get("result"), str)), None)
+        kept = None if before or result is None or error != "Ended" else result.encode("ascii", "replace")
+        if kept is not None and len(kept) > MOST_RESULT_BYTES:
+            return Report(True, "TooLarge", None)
+        return Report(not before, error, kept)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """Returns the object of a line of JSON; an empty one for other lines."""
+    with contextlib.suppress(ValueError, RecursionError):
+        one = json.loads(line)
+        if isinstance(one, dict):
+            return one
+    return {}
