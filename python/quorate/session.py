@@ -36,6 +36,7 @@ from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
+from quorate.kept import Keeping, Memory
 from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files
@@ -89,7 +90,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Campaigning):
+class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Campaigning, Keeping):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -110,6 +111,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         self._watches: Watch | None = None
         self._object_cache = ObjectCache()  # parameters of models
         self._campaigns = Campaigns()
+        self._kept = Memory()
         self._config: Path | None = None  # of a party of a deployment
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties

@@ -34,11 +34,13 @@ from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
-from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
-from quorate.campaigns._store import SERVE, Store, run_of
+from quorate.campaigns._sealing import Sealed
+from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key, store_of
+from quorate.campaigns._store import KEPT, SERVE, Store, run_of
 from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
 __all__ = [
+    "KEPT",
     "SERVE",
     "WORDS",
     "Approved",
@@ -48,6 +50,7 @@ __all__ = [
     "Limits",
     "Proofs",
     "Refused",
+    "Sealed",
     "Settings",
     "Spent",
     "Store",
@@ -79,4 +82,5 @@ __all__ = [
     "settled",
     "shown_bits",
     "shown_words",
+    "store_of",
 ]

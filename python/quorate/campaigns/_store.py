@@ -22,12 +22,17 @@ from typing import Any, TypeVar
 
 from quorate.campaigns._errors import StoreError, StoreFull
 from quorate.campaigns._schema import migrate
-from quorate.campaigns._sealing import KEY_BYTES, JobKey, KeyFiles
+from quorate.campaigns._sealing import KEY_BYTES, CampaignKeys, JobKey, KeptKeys
 
-__all__ = ["SERVE", "Store", "run_of"]
+__all__ = ["KEPT", "SERVE", "Store", "run_of"]
 
 #: The lock of the process that serves a store.
 SERVE = "serve"
+
+#: How the locks of names of kept values begin.
+KEPT = "kept"
+
+_RUNS = "runs a program on a campaign of"
 
 T = TypeVar("T")
 Change = Callable[[sqlite3.Connection], T]
@@ -47,14 +52,16 @@ class Store:
     Attributes:
         path: its file.
         keys: the files of the campaigns' keys.
+        kept_keys: the files of the keys of kept values.
         job_key: the key of the results of jobs.
 
     Args:
         path: the file; it is created if it does not exist, readable by this user alone. A log, a lock and the folder of
             the campaigns' keys lie beside it.
         store_key: 32 bytes, under which parts of packets are encrypted.
-        lock: what one process may do at a time: `SERVE`, or `run_of` a campaign. They do not exclude each other, since
-            every rule is checked within a transaction. None locks nothing, for commands of a transaction or two.
+        lock: what one process may do at a time: `SERVE`, `run_of` a campaign, or `KEPT` and a name. They do not exclude
+            each other, since every rule is checked within a transaction. None locks nothing, for commands of a
+            transaction or two.
 
     Raises:
         StoreError: the file cannot be used, another process has the lock, or the key is not the store's.
@@ -66,7 +73,8 @@ class Store:
                 f"the store's key has {len(store_key)} bytes instead of {KEY_BYTES}: name the key's file as `store_key`"
             )
         self.path = Path(path)
-        self.keys = KeyFiles(self.path.with_name(f"{self.path.name}.keys"), store_key)
+        self.keys = CampaignKeys(self.path.with_name(f"{self.path.name}.keys"), store_key)
+        self.kept_keys = KeptKeys(self.path.with_name(f"{self.path.name}.kept"), store_key)
         self.job_key = JobKey(store_key)
         self._broken: str | None = None
         self._lock = None if lock is None else _lock(self.path, lock)
@@ -295,6 +303,6 @@ def _lock(path: Path, lock: str) -> int:
     except OSError:
         owner = os.pread(file, 20, 0).decode("ascii", "replace") or "unknown"
         os.close(file)
-        does = "serves" if lock == SERVE else "runs a program on a campaign of"
-        raise StoreError(f"process {owner} {does} the store {path}: stop it first") from None
+        does = {SERVE: "serves", KEPT: "works on this kept value in"}.get(lock.split("-")[0], _RUNS)
+        raise StoreError(f"process {owner} {does} the store {path}: wait for it, or stop it first") from None
     return file

@@ -1,0 +1,156 @@
+"""The form of a kept value: all that a later program has to know of it besides its parts. It is no secret."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from quorate import dtypes
+from quorate._source import at
+from quorate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+    from quorate.session import Session
+
+__all__ = ["ArrayForm", "Form", "check_name", "holders", "words_of"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_ID_LABEL = b"quorate/kept/1\0"
+_ID_BYTES = 16
+
+Parties = tuple[list[int], bool]
+Known = tuple[Any, tuple[bool, bool], Parties, Parties]
+
+
+def check_name(name: Any) -> str:
+    """Returns the name of a value.
+
+    Raises:
+        ConfigError: it is no such name.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        allowed = "1 to 64 letters, digits, dots, underscores and dashes, and begin with a letter or a digit"
+        raise ConfigError(at(f"the name of a kept value must be {allowed}, and {name!r} is not"))
+    return name
+
+
+def holders(protocol: str, parties: int) -> int:
+    """Returns the number of parties that hold parts, the first ones: more than may be corrupt."""
+    return {"rss": (parties + 1) // 2, "pika": 2}.get(protocol, parties)
+
+
+def words_of(dtype: dtypes.Dtype) -> dtypes.Dtype:
+    """Returns the dtype of the parts of an array."""
+    return dtypes.bit if dtype.kind == "bit" else dtypes.uint(dtype.bits)
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrayForm:
+    """The form of one array.
+
+    Attributes:
+        dtype: its kind, bits and fractional bits.
+        shape: its shape.
+        column: its name, and its words where they have a meaning: a list of words, or an empty one for dates.
+        known: what the native module knows of it (`Session.known`).
+    """
+
+    dtype: tuple[str, int, int]
+    shape: tuple[int, ...]
+    column: tuple[str, list[str] | None]
+    known: Known
+
+    @staticmethod
+    def of(name: str, array: SecretArray) -> ArrayForm:
+        """Returns the form of an array of a session; `name` is that within its value."""
+        native = array._session._native
+        kind, bits, frac = array.dtype.parts
+        column = native.column(array._node)
+        known = native.known(array._node)
+        return ArrayForm(("fixed" if kind == "real" else kind, bits, frac), array.shape, column or (name, None), known)
+
+    @staticmethod
+    def read(fields: Mapping[str, Any]) -> ArrayForm:
+        """Returns the form that `fields` describe."""
+        name, words = fields["column"]
+        low_high, (grows, assumed), owners, own = fields["known"]
+        known: Known = (
+            None if low_high is None else (int(low_high[0]), int(low_high[1])),
+            (grows, assumed),
+            (list(owners[0]), owners[1]),
+            (list(own[0]), own[1]),
+        )
+        kind, bits, frac = fields["dtype"]
+        return ArrayForm((kind, bits, frac), tuple(fields["shape"]), (name, words), known)
+
+    @property
+    def words(self) -> dtypes.Dtype:
+        """The dtype of its parts."""
+        return words_of(dtypes.Dtype.of(self.dtype))
+
+    @property
+    def elements(self) -> int:
+        """The number of its elements."""
+        number = 1
+        for size in self.shape:
+            number *= size
+        return number
+
+    @property
+    def depends_on(self) -> str:
+        """Those on whose inputs it depends, for people."""
+        parties, has_clients = self.known[2]
+        names = [f"party {party}" for party in parties] + ["clients"] * has_clients
+        return ", ".join(names) or "nobody"
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """The form of a kept value.
+
+    Attributes:
+        name: its name.
+        protocol, options, parties: the deployment that keeps it.
+        arrays: its arrays by name; a value that is one array has the name "".
+    """
+
+    name: str
+    protocol: str
+    options: dict[str, str]
+    parties: int
+    arrays: dict[str, ArrayForm]
+
+    @staticmethod
+    def of(session: Session, name: str, arrays: Mapping[str, SecretArray]) -> Form:
+        """Returns the form of a value of a session."""
+        forms = {key: ArrayForm.of(key, array) for key, array in arrays.items()}
+        options = {key: value for key, value in session._options.family.items() if value != "no"}
+        return Form(name, session.protocol, options, session.parties, forms)
+
+    @staticmethod
+    def read(text: bytes) -> Form:
+        """Returns the form that `write` wrote."""
+        fields = json.loads(text)
+        fields["arrays"] = {key: ArrayForm.read(form) for key, form in fields["arrays"].items()}
+        return Form(**fields)
+
+    def write(self) -> bytes:
+        """Returns the form as text, the same for equal forms."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True, separators=(",", ":")).encode()
+
+    def id(self, version: int, drawn: bytes) -> bytes:
+        """Returns the identifier of a version: 16 bytes, from the form and what all parties drew for it."""
+        text = self.write()
+        hashed = hashlib.sha256(_ID_LABEL + version.to_bytes(8, "little") + len(text).to_bytes(8, "little") + text)
+        hashed.update(drawn)
+        return hashed.digest()[:_ID_BYTES]
+
+    @property
+    def holders(self) -> int:
+        """The number of parties that hold parts, the first ones."""
+        return holders(self.protocol, self.parties)
