@@ -23,6 +23,8 @@ from quorate._session._array_methods import ArrayMethods
 from quorate._session._branching import Branching, Left
 from quorate._session._building import Building
 from quorate._session._connecting import closed, connected
+from quorate._session._keeping import Keeping
+from quorate._session._kept_memory import Memory
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
@@ -36,7 +38,6 @@ from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
-from quorate.kept import Keeping, Memory
 from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files

@@ -2,12 +2,29 @@
 
 A kept value is the sum of uniform parts, so a program enters it as it enters what clients gave. Nothing that parties
 exchange differs from other inputs and reveals. **Model**: parties follow the protocol. Parts are at rest in the store
-of `quorate serve`. This package needs `pip install cryptography`.
+of `quorate serve`, so this package needs `pip install cryptography`.
 """
 
 from __future__ import annotations
 
-from quorate.kept._keeping import Keeping
-from quorate.kept._memory import Memory
+from quorate.kept._agreement import Agreed, Office
+from quorate.kept._form import ArrayForm, Form, Known, check_name
+from quorate.kept._versions import Kept, Version, Versions, listed, newest_form, party_of
+from quorate.kept._words import drawn, negated
 
-__all__ = ["Keeping", "Memory"]
+__all__ = [
+    "Agreed",
+    "ArrayForm",
+    "Form",
+    "Kept",
+    "Known",
+    "Office",
+    "Version",
+    "Versions",
+    "check_name",
+    "drawn",
+    "listed",
+    "negated",
+    "newest_form",
+    "party_of",
+]

@@ -6,18 +6,19 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from quorate import dtypes
 from quorate._source import at
 from quorate.errors import ConfigError
+from quorate_client import families
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
     from quorate.session import Session
 
-__all__ = ["ArrayForm", "Form", "check_name", "holders", "words_of"]
+__all__ = ["ArrayForm", "Form", "Known", "check_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ID_LABEL = b"quorate/kept/1\0"
@@ -37,16 +38,6 @@ def check_name(name: Any) -> str:
         allowed = "1 to 64 letters, digits, dots, underscores and dashes, and begin with a letter or a digit"
         raise ConfigError(at(f"the name of a kept value must be {allowed}, and {name!r} is not"))
     return name
-
-
-def holders(protocol: str, parties: int) -> int:
-    """Returns the number of parties that hold parts, the first ones: more than may be corrupt."""
-    return {"rss": (parties + 1) // 2, "pika": 2}.get(protocol, parties)
-
-
-def words_of(dtype: dtypes.Dtype) -> dtypes.Dtype:
-    """Returns the dtype of the parts of an array."""
-    return dtypes.bit if dtype.kind == "bit" else dtypes.uint(dtype.bits)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +82,18 @@ class ArrayForm:
     @property
     def words(self) -> dtypes.Dtype:
         """The dtype of its parts."""
-        return words_of(dtypes.Dtype.of(self.dtype))
+        kind, bits, _ = self.dtype
+        return dtypes.bit if kind == "bit" else dtypes.uint(bits)
+
+    @property
+    def dtype_text(self) -> str:
+        """Its dtype, for people."""
+        return str(dtypes.Dtype.of(self.dtype))
+
+    @property
+    def title(self) -> str:
+        """Its dtype and shape, for people."""
+        return f"{self.dtype_text}{list(self.shape) if self.shape else ''}"
 
     @property
     def elements(self) -> int:
@@ -102,10 +104,14 @@ class ArrayForm:
         return number
 
     @property
+    def has_clients(self) -> bool:
+        """Whether it depends on what clients of campaigns gave."""
+        return self.known[2][1]
+
+    @property
     def depends_on(self) -> str:
         """Those on whose inputs it depends, for people."""
-        parties, has_clients = self.known[2]
-        names = [f"party {party}" for party in parties] + ["clients"] * has_clients
+        names = [f"party {party}" for party in self.known[2][0]] + ["clients"] * self.has_clients
         return ", ".join(names) or "nobody"
 
 
@@ -117,6 +123,7 @@ class Form:
         name: its name.
         protocol, options, parties: the deployment that keeps it.
         arrays: its arrays by name; a value that is one array has the name "".
+        campaigns: names and hashes, in hexadecimal digits, of the campaigns on whose clients it may depend.
     """
 
     name: str
@@ -124,18 +131,23 @@ class Form:
     options: dict[str, str]
     parties: int
     arrays: dict[str, ArrayForm]
+    campaigns: list[tuple[str, str]]
 
     @staticmethod
-    def of(session: Session, name: str, arrays: Mapping[str, SecretArray]) -> Form:
-        """Returns the form of a value of a session."""
+    def of(
+        session: Session, name: str, arrays: Mapping[str, SecretArray], campaigns: Iterable[tuple[str, str]] = ()
+    ) -> Form:
+        """Returns the form of a value of a session, which has read these campaigns."""
         forms = {key: ArrayForm.of(key, array) for key, array in arrays.items()}
         options = {key: value for key, value in session._options.family.items() if value != "no"}
-        return Form(name, session.protocol, options, session.parties, forms)
+        known = sorted(set(campaigns)) if any(form.has_clients for form in forms.values()) else []
+        return Form(name, session.protocol, options, session.parties, forms, known)
 
     @staticmethod
     def read(text: bytes) -> Form:
         """Returns the form that `write` wrote."""
         fields = json.loads(text)
+        fields["campaigns"] = [(name, hashed) for name, hashed in fields["campaigns"]]
         fields["arrays"] = {key: ArrayForm.read(form) for key, form in fields["arrays"].items()}
         return Form(**fields)
 
@@ -152,5 +164,5 @@ class Form:
 
     @property
     def holders(self) -> int:
-        """The number of parties that hold parts, the first ones."""
-        return holders(self.protocol, self.parties)
+        """The number of parties that hold parts, the first ones: more than may be corrupt."""
+        return families.receivers(self.protocol, self.parties)

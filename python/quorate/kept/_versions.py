@@ -26,7 +26,7 @@ from quorate.campaigns import KEPT, Sealed, Store, StoreError, read_store_key, s
 from quorate.kept._form import Form
 from quorate.kept._words import bytes_of, from_bytes, to_bytes
 
-__all__ = ["Kept", "Version", "Versions", "listed", "newest_form"]
+__all__ = ["Kept", "Version", "Versions", "listed", "newest_form", "party_of"]
 
 _CHUNK = 1 << 20
 _CHUNKS = 4  # that a transaction writes or erases
@@ -226,6 +226,11 @@ class Versions:
 
 def _insert(rows: Sequence[tuple[bytes, int, bytes]], connection: sqlite3.Connection) -> None:
     connection.executemany("INSERT INTO kept_chunks VALUES (?, ?, ?)", rows)
+
+
+def party_of(config: str | os.PathLike[str]) -> int:
+    """Returns the number of the party whose files these are."""
+    return store_of(config)[0]
 
 
 def newest_form(config: str | os.PathLike[str], name: str) -> Form | None:

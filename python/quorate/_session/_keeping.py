@@ -15,11 +15,10 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.clients import require_cryptography
 from quorate.errors import ConfigError, KeptError
-from quorate.kept._form import ArrayForm, Form, Known, check_name
-from quorate.kept._memory import Memory
 
 if TYPE_CHECKING:
-    from quorate.kept._agreement import Office
+    from quorate._session._kept_memory import Memory
+    from quorate.kept import Form, Known, Office
     from quorate.session import Session
 
 __all__ = ["Keeping"]
@@ -55,8 +54,8 @@ class Keeping:
         size of the value and a reveal of it to one party, and two reveals of 17 words and of one word of each party.
 
         Raises:
-            ConfigError: parties may cheat, so that parts would need proofs; the value depends on what clients gave; the
-                name or the files cannot be used.
+            ConfigError: parties may cheat, so that parts would need proofs; the value depends on clients of a campaign
+                that does not let programs keep values; the name or the files cannot be used.
             KeptError: a party could not store its part, and the value that was kept before stays; or another process
                 keeps a value of this name.
 
@@ -67,9 +66,9 @@ class Keeping:
             >>> def predict(mpc, x):
             ...     return x @ mpc.kept("weights")
         """
-        session, arrays = self._ready("keep", name), _arrays(name, value)
-        form = Form.of(session, name, arrays)
-        _check_owners(form)
+        session = self._ready("keep", name)
+        arrays = _arrays(name, value)
+        form = _form(session, name, arrays)
         with self._kept.step(name), self._office("keep", name, config) as office:
             agreed = office.agree()
             # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows
@@ -114,6 +113,7 @@ class Keeping:
                 _check_form(session, form)
                 arrays = {key: _entered(session, form, key, parts) for key in form.arrays}
             self._kept.arrays[name] = arrays
+            self._kept.campaigns.update(form.campaigns)
         arrays = self._kept.arrays[name]
         return arrays[""] if list(arrays) == [""] else dict(arrays)
 
@@ -136,16 +136,19 @@ class Keeping:
         self._kept.forms.pop(name, None)
 
     def _ready(self, call: str, name: str) -> Session:
-        session = cast("Session", self)
-        check_name(name)
-        if session.protocol == "spdz2k" or session._options.family.get("malicious") == "yes":
-            what = "where parties may cheat, a value cannot be kept beyond its session: parts would need proofs"
-            raise ConfigError(at(f"{call}: {what}; use `rss`, `aby`, or `pika` without malicious=True"))
         require_cryptography()
+        from quorate.kept import check_name
+        from quorate_client import families
+
+        session = cast("Session", self)
+        if families.may_cheat(session.protocol, session._options.family):
+            what = f"{session.protocol} with these options is for parties that may cheat, whose parts would need proofs"
+            raise ConfigError(at(f"{call}: {what}: keep values in a session of another family or without them"))
+        check_name(name)
         return session
 
     def _office(self, call: str, name: str, config: Places) -> Office:
-        from quorate.kept._agreement import Office
+        from quorate.kept import Office
 
         session = cast("Session", self)
         return Office(session, name, call, _places(session, call, config))
@@ -163,7 +166,7 @@ class Keeping:
         return forms[0], {party: parts for party, (_, parts) in found.items()}
 
     def _explained(self, name: str, config: Places) -> Form:
-        from quorate.kept._versions import newest_form
+        from quorate.kept import newest_form
 
         place = config or self._config
         if place is not None and not isinstance(place, (str, os.PathLike)):
@@ -178,6 +181,8 @@ class Keeping:
 
 
 def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
+    from quorate.kept import check_name
+
     arrays = {"": value} if isinstance(value, SecretArray) else value
     if not isinstance(arrays, Mapping) or not arrays:
         raise ConfigError(at(f"keep: {name!r} is not a secret array, or a dictionary of some"))
@@ -189,18 +194,29 @@ def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
     return dict(arrays)
 
 
-def _check_owners(form: Form) -> None:
-    for key, array in form.arrays.items():
-        if array.known[2][1]:
-            named = f"{form.name!r}" if key == "" else f"{key!r} of {form.name!r}"
-            what = f"keep: {named} depends on what clients of a campaign gave, who have agreed to no other program"
-            raise ConfigError(at(f"{what}: reveal results in the program that reads the campaign"))
+def _form(session: Session, name: str, arrays: Mapping[str, SecretArray]) -> Form:
+    """Returns the form of what is to be kept.
+
+    Raises:
+        ConfigError: it depends on clients of a campaign that does not let programs keep values.
+    """
+    from quorate.kept import Form
+
+    sessions = [session] if session._trunk is None else [session, session._trunk]
+    read = [bound.campaign for one in sessions for bound in one._campaigns.bound.values()]
+    kept_before = [campaign for one in sessions for campaign in one._kept.campaigns]
+    campaigns = [(campaign.name, campaign.hash.hex()) for campaign in read]
+    form = Form.of(session, name, arrays, [*campaigns, *kept_before])
+    strict = next((campaign.name for campaign in read if campaign.keep == "no"), None)
+    if form.campaigns and strict is not None:
+        what = f"keep: {name!r} depends on what clients gave, and campaign {strict!r} does not let programs keep values"
+        raise ConfigError(at(f'{what}: reveal results here, or make a campaign with keep = "yes"'))
+    return form
 
 
 def _check_form(session: Session, form: Form) -> None:
-    here = Form.of(session, form.name, {})
-    if (form.protocol, form.parties) != (here.protocol, here.parties):
-        where = f"{form.protocol} with {form.parties} parties, and this is {here.protocol} with {here.parties}"
+    if (form.protocol, form.parties) != (session.protocol, session.parties):
+        where = f"{form.protocol} with {form.parties} parties, and this is {session.protocol} with {session.parties}"
         raise KeptError(at(f"kept: {form.name!r} was kept by {where}: open such a session, or keep it again"))
 
 
@@ -224,7 +240,7 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
 
     All holders but the last draw masks, and the last one learns the array plus all masks.
     """
-    from quorate.kept._words import drawn, negated
+    from quorate.kept import drawn, negated
 
     last, own, shown = form.holders - 1, dict[int, list[Any]](), []
     here = range(session.parties) if session.is_local else [int(session.me)]
@@ -253,6 +269,6 @@ def _entered(session: Session, form: Form, key: str, parts: Mapping[int, Any]) -
 
 
 def _part(session: Session, form: Form, key: str, party: int, own: Any, what: str) -> SecretArray:
-    known: ArrayForm = form.arrays[key]
+    known = form.arrays[key]
     named = f"{form.name}.{key}" if key else form.name
     return session._input(own, party, known.shape, known.words, None, (f"{what} of kept {named}", None))

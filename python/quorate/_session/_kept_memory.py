@@ -11,7 +11,7 @@ from quorate.errors import KeptError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
-    from quorate.kept._form import Form
+    from quorate.kept import Form
 
 __all__ = ["Memory"]
 
@@ -21,7 +21,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.arrays: dict[str, dict[str, SecretArray]] = {}
-        self.forms: dict[str, Form] = {}  # in a program that is explained
+        self.forms: dict[str, Form] = {}  # of what this session kept, for programs that are explained
+        self.campaigns: set[tuple[str, str]] = set()  # on whose clients kept values depend that this session uses
         self._stopped: set[str] = set()
 
     @contextlib.contextmanager
