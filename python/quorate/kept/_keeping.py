@@ -17,14 +17,14 @@ from quorate.clients import require_cryptography
 from quorate.errors import ConfigError, KeptError
 from quorate.kept._form import ArrayForm, Form, Known, check_name
 from quorate.kept._memory import Memory
+from quorate.kept._words import bounds_of, drawn, negated
 
 if TYPE_CHECKING:
     from quorate.kept._agreement import Office
+    from quorate.kept._versions import Version
     from quorate.session import Session
 
 __all__ = ["Keeping"]
-
-_OF_NOBODY: Known = (None, (False, False), ([], False), ([], False))
 
 Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
@@ -67,10 +67,11 @@ class Keeping:
             >>> def predict(mpc, x):
             ...     return x @ mpc.kept("weights")
         """
-        session, arrays = self._ready("keep", name), _arrays(name, value)
+        session = self._ready("keep", name)
+        arrays, places = _arrays(session, name, value), _places(session, "keep", config)
         form = Form.of(session, name, arrays)
         _check_owners(form)
-        with self._kept.step(name), self._office("keep", name, config) as office:
+        with self._kept.step(name), self._office("keep", name, places) as office:
             agreed = office.agree()
             # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows
             # nothing; the next one opens what this one has left.
@@ -109,8 +110,10 @@ class Keeping:
         """
         session = self._ready("kept", name)
         if name not in self._kept.arrays:
+            places = _places(session, "kept", config)
+            explained = self._explained(name, config) if session._nothing_is_sent else None
             with self._kept.step(name):
-                form, parts = self._read(name, config)
+                form, parts = self._read(name, places, explained)
                 _check_form(session, form)
                 arrays = {key: _entered(session, form, key, parts) for key in form.arrays}
             self._kept.arrays[name] = arrays
@@ -128,8 +131,8 @@ class Keeping:
             ConfigError: parties may cheat, or the name or the files cannot be used.
             KeptError: a party could not erase it, or another process works on it.
         """
-        self._ready("forget", name)
-        with self._kept.step(name), self._office("forget", name, config) as office:
+        places = _places(self._ready("forget", name), "forget", config)
+        with self._kept.step(name), self._office("forget", name, places) as office:
             office.agree()
             office.each(lambda _, versions: versions.forget())
             office.all_have("the end")
@@ -137,26 +140,24 @@ class Keeping:
 
     def _ready(self, call: str, name: str) -> Session:
         session = cast("Session", self)
-        check_name(name)
+        self._kept.check(check_name(name))
         if session.protocol == "spdz2k" or session._options.family.get("malicious") == "yes":
             what = "where parties may cheat, a value cannot be kept beyond its session: parts would need proofs"
             raise ConfigError(at(f"{call}: {what}; use `rss`, `aby`, or `pika` without malicious=True"))
         require_cryptography()
         return session
 
-    def _office(self, call: str, name: str, config: Places) -> Office:
+    def _office(self, call: str, name: str, places: Mapping[int, Any]) -> Office:
         from quorate.kept._agreement import Office
 
-        session = cast("Session", self)
-        return Office(session, name, call, _places(session, call, config))
+        return Office(cast("Session", self), name, call, places)
 
-    def _read(self, name: str, config: Places) -> tuple[Form, dict[int, Any]]:
+    def _read(self, name: str, places: Mapping[int, Any], explained: Form | None) -> tuple[Form, dict[int, Any]]:
         """Returns the form of the version that counts, and the parts of the parties of this process."""
-        session = cast("Session", self)
-        with self._office("kept", name, config) as office:
-            chosen = office.agree().chosen
-            if session._nothing_is_sent or chosen is None:
-                return self._explained(name, config), {}
+        with self._office("kept", name, places) as office:
+            chosen = cast("Version", office.agree().chosen)
+            if explained is not None:
+                return explained, {}
             found = office.each(lambda _, versions: (versions.form(chosen), versions.parts(chosen)))
             office.all_have("parts")
         forms = [form for form, _ in found.values()]
@@ -177,7 +178,7 @@ class Keeping:
         return form
 
 
-def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
+def _arrays(session: Session, name: str, value: Any) -> dict[str, SecretArray]:
     arrays = {"": value} if isinstance(value, SecretArray) else value
     if not isinstance(arrays, Mapping) or not arrays:
         raise ConfigError(at(f"keep: {name!r} is not a secret array, or a dictionary of some"))
@@ -186,6 +187,7 @@ def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
             check_name(key)
         if not isinstance(array, SecretArray):
             raise ConfigError(at(f"keep: {key!r} of {name!r} is not a secret array"))
+    session._targets(list(arrays.values()), None, "keep")  # an array of another session is refused
     return dict(arrays)
 
 
@@ -202,6 +204,10 @@ def _check_form(session: Session, form: Form) -> None:
     if (form.protocol, form.parties) != (here.protocol, here.parties):
         where = f"{form.protocol} with {form.parties} parties, and this is {here.protocol} with {here.parties}"
         raise KeptError(at(f"kept: {form.name!r} was kept by {where}: open such a session, or keep it again"))
+    unknown = [key for key, array in form.arrays.items() if array.known[0] is None and array.words.kind != "bit"]
+    if unknown and session._options.strict:
+        what = f"strict mode needs the range of every value, and {form.name!r} was kept without one"
+        raise KeptError(at(f"kept: {what}: keep it again, clipped or from inputs with bounds"))
 
 
 def _places(session: Session, call: str, config: Places) -> Mapping[int, Any]:
@@ -224,8 +230,6 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
 
     All holders but the last draw masks, and the last one learns the array plus all masks.
     """
-    from quorate.kept._words import drawn, negated
-
     last, own, shown = form.holders - 1, dict[int, list[Any]](), []
     here = range(session.parties) if session.is_local else [int(session.me)]
     for key, array in arrays.items():
@@ -233,7 +237,8 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
         masks = {party: drawn(words, known.shape) for party in here if party < last and not session._nothing_is_sent}
         given = [_part(session, form, key, party, masks.get(party), "mask") for party in range(last)]
         column, line = (known.column[0], None), _source.line()
-        summed = session._native.kept([part._node for part in given], words.parts, form.name, _OF_NOBODY, column, line)
+        of_nobody: Known = (bounds_of(words), (False, False), ([], False), ([], False))
+        summed = session._native.kept([part._node for part in given], words.parts, form.name, of_nobody, column, line)
         mask = SecretArray(session, summed)
         shown.append(SecretArray(session, session._native.masked(array._node, mask._node, line)))
         for party, drawn_here in masks.items():
@@ -254,5 +259,5 @@ def _entered(session: Session, form: Form, key: str, parts: Mapping[int, Any]) -
 
 def _part(session: Session, form: Form, key: str, party: int, own: Any, what: str) -> SecretArray:
     known: ArrayForm = form.arrays[key]
-    named = f"{form.name}.{key}" if key else form.name
-    return session._input(own, party, known.shape, known.words, None, (f"{what} of kept {named}", None))
+    named, bounds = f"{form.name}.{key}" if key else form.name, bounds_of(known.words)
+    return session._input(own, party, known.shape, known.words, bounds, (f"{what} of kept {named}", None))
