@@ -433,14 +433,13 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
 
 
 def _no_result(value: Any, which: str, what: str) -> str:
-    """Returns the message for a value that `what`, "reveal_all" or "explain", does not take.
+    """Returns the message for a value that `what`, "reveal_all", "explain" or "keep", does not take.
 
     `which` names the argument, and is empty for a single one.
     """
     which, aside = (f", {which}", f", {which},") if which else ("", "")
     if isinstance(value, SecretArray):
-        there = "explain it there" if what == "explain" else "reveal it there"
-        return f"{what}: the array{aside} is of another session: {there}"
+        return f"{what}: the array{aside} is of another session: {what.removesuffix('_all')} it there"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
         return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {what}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):

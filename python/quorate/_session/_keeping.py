@@ -18,12 +18,10 @@ from quorate.errors import ConfigError, KeptError
 
 if TYPE_CHECKING:
     from quorate._session._kept_memory import Memory
-    from quorate.kept import Form, Known, Office
+    from quorate.kept import Form, Known, Office, Version
     from quorate.session import Session
 
 __all__ = ["Keeping"]
-
-_OF_NOBODY: Known = (None, (False, False), ([], False), ([], False))
 
 Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
@@ -67,9 +65,9 @@ class Keeping:
             ...     return x @ mpc.kept("weights")
         """
         session = self._ready("keep", name)
-        arrays = _arrays(name, value)
+        arrays, places = _arrays(session, name, value), _places(session, "keep", config)
         form = _form(session, name, arrays)
-        with self._kept.step(name), self._office("keep", name, config) as office:
+        with self._kept.step(name), self._office("keep", name, places) as office:
             agreed = office.agree()
             # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows
             # nothing; the next one opens what this one has left.
@@ -108,8 +106,10 @@ class Keeping:
         """
         session = self._ready("kept", name)
         if name not in self._kept.arrays:
+            places = _places(session, "kept", config)
+            explained = self._explained(name, config) if session._nothing_is_sent else None
             with self._kept.step(name):
-                form, parts = self._read(name, config)
+                form, parts = self._read(name, places, explained)
                 _check_form(session, form)
                 arrays = {key: _entered(session, form, key, parts) for key in form.arrays}
             self._kept.arrays[name] = arrays
@@ -128,8 +128,8 @@ class Keeping:
             ConfigError: parties may cheat, or the name or the files cannot be used.
             KeptError: a party could not erase it, or another process works on it.
         """
-        self._ready("forget", name)
-        with self._kept.step(name), self._office("forget", name, config) as office:
+        places = _places(self._ready("forget", name), "forget", config)
+        with self._kept.step(name), self._office("forget", name, places) as office:
             office.agree()
             office.each(lambda _, versions: versions.forget())
             office.all_have("the end")
@@ -144,22 +144,20 @@ class Keeping:
         if families.may_cheat(session.protocol, session._options.family):
             what = f"{session.protocol} with these options is for parties that may cheat, whose parts would need proofs"
             raise ConfigError(at(f"{call}: {what}: keep values in a session of another family or without them"))
-        check_name(name)
+        self._kept.check(check_name(name))
         return session
 
-    def _office(self, call: str, name: str, config: Places) -> Office:
+    def _office(self, call: str, name: str, places: Mapping[int, Any]) -> Office:
         from quorate.kept import Office
 
-        session = cast("Session", self)
-        return Office(session, name, call, _places(session, call, config))
+        return Office(cast("Session", self), name, call, places)
 
-    def _read(self, name: str, config: Places) -> tuple[Form, dict[int, Any]]:
+    def _read(self, name: str, places: Mapping[int, Any], explained: Form | None) -> tuple[Form, dict[int, Any]]:
         """Returns the form of the version that counts, and the parts of the parties of this process."""
-        session = cast("Session", self)
-        with self._office("kept", name, config) as office:
-            chosen = office.agree().chosen
-            if session._nothing_is_sent or chosen is None:
-                return self._explained(name, config), {}
+        with self._office("kept", name, places) as office:
+            chosen = cast("Version", office.agree().chosen)
+            if explained is not None:
+                return explained, {}
             found = office.each(lambda _, versions: (versions.form(chosen), versions.parts(chosen)))
             office.all_have("parts")
         forms = [form for form, _ in found.values()]
@@ -180,7 +178,7 @@ class Keeping:
         return form
 
 
-def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
+def _arrays(session: Session, name: str, value: Any) -> dict[str, SecretArray]:
     from quorate.kept import check_name
 
     arrays = {"": value} if isinstance(value, SecretArray) else value
@@ -191,6 +189,7 @@ def _arrays(name: str, value: Any) -> dict[str, SecretArray]:
             check_name(key)
         if not isinstance(array, SecretArray):
             raise ConfigError(at(f"keep: {key!r} of {name!r} is not a secret array"))
+    session._targets(list(arrays.values()), None, "keep")  # an array of another session is refused
     return dict(arrays)
 
 
@@ -218,6 +217,10 @@ def _check_form(session: Session, form: Form) -> None:
     if (form.protocol, form.parties) != (session.protocol, session.parties):
         where = f"{form.protocol} with {form.parties} parties, and this is {session.protocol} with {session.parties}"
         raise KeptError(at(f"kept: {form.name!r} was kept by {where}: open such a session, or keep it again"))
+    unknown = [key for key, array in form.arrays.items() if array.known[0] is None and array.words.kind != "bit"]
+    if unknown and session._options.strict:
+        what = f"strict mode needs the range of every value, and {form.name!r} was kept without one"
+        raise KeptError(at(f"kept: {what}: keep it again, clipped or from inputs with bounds"))
 
 
 def _places(session: Session, call: str, config: Places) -> Mapping[int, Any]:
@@ -240,7 +243,7 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
 
     All holders but the last draw masks, and the last one learns the array plus all masks.
     """
-    from quorate.kept import drawn, negated
+    from quorate.kept import bounds_of, drawn, negated
 
     last, own, shown = form.holders - 1, dict[int, list[Any]](), []
     here = range(session.parties) if session.is_local else [int(session.me)]
@@ -249,7 +252,8 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
         masks = {party: drawn(words, known.shape) for party in here if party < last and not session._nothing_is_sent}
         given = [_part(session, form, key, party, masks.get(party), "mask") for party in range(last)]
         column, line = (known.column[0], None), _source.line()
-        summed = session._native.kept([part._node for part in given], words.parts, form.name, _OF_NOBODY, column, line)
+        of_nobody: Known = (bounds_of(words), (False, False), ([], False), ([], False))
+        summed = session._native.kept([part._node for part in given], words.parts, form.name, of_nobody, column, line)
         mask = SecretArray(session, summed)
         shown.append(SecretArray(session, session._native.masked(array._node, mask._node, line)))
         for party, drawn_here in masks.items():
@@ -269,6 +273,8 @@ def _entered(session: Session, form: Form, key: str, parts: Mapping[int, Any]) -
 
 
 def _part(session: Session, form: Form, key: str, party: int, own: Any, what: str) -> SecretArray:
+    from quorate.kept import bounds_of
+
     known = form.arrays[key]
-    named = f"{form.name}.{key}" if key else form.name
-    return session._input(own, party, known.shape, known.words, None, (f"{what} of kept {named}", None))
+    named, bounds = f"{form.name}.{key}" if key else form.name, bounds_of(known.words)
+    return session._input(own, party, known.shape, known.words, bounds, (f"{what} of kept {named}", None))

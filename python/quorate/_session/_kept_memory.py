@@ -25,9 +25,8 @@ class Memory:
         self.campaigns: set[tuple[str, str]] = set()  # on whose clients kept values depend that this session uses
         self._stopped: set[str] = set()
 
-    @contextlib.contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Runs the steps of a call. If they stop in the middle, parties may be at different ones, so the name is over.
+    def check(self, name: str) -> None:
+        """Refuses a name that is over.
 
         Raises:
             KeptError: an earlier call for the name has stopped.
@@ -35,6 +34,10 @@ class Memory:
         if name in self._stopped:
             what = f"the last call for kept value {name!r} has stopped in this session"
             raise KeptError(at(f"{what}, so parties may be at different steps of it: open another session"))
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Runs the steps of a call. If they stop in the middle, parties may be at different ones: the name is over."""
         self.arrays.pop(name, None)
         try:
             yield

@@ -196,6 +196,7 @@ class _KeyFiles:
         file = self._file(owner)
         try:
             with contextlib.suppress(FileNotFoundError):
+                file.with_suffix(".new").unlink(missing_ok=True)  # a crash may have left it; nothing is sealed under it
                 with open(os.open(file, os.O_WRONLY), "wb") as out:
                     out.write(bytes(file.stat().st_size))
                     out.flush()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from quorate.kept._agreement import Agreed, Office
 from quorate.kept._form import ArrayForm, Form, Known, check_name
 from quorate.kept._versions import Kept, Version, Versions, listed, newest_form, party_of
-from quorate.kept._words import drawn, negated
+from quorate.kept._words import bounds_of, drawn, negated
 
 __all__ = [
     "Agreed",
@@ -21,6 +21,7 @@ __all__ = [
     "Office",
     "Version",
     "Versions",
+    "bounds_of",
     "check_name",
     "drawn",
     "listed",

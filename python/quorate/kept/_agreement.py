@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from quorate import dtypes
 from quorate._source import at
+from quorate.campaigns import StoreError
 from quorate.errors import KeptError, QuorateError
 from quorate.kept._form import Form
 from quorate.kept._versions import Version, Versions
@@ -32,6 +33,7 @@ _WORD = dtypes.int(32)
 _ID_WORDS = 4
 _DRAWN_WORDS = 4
 _VERSIONS = 2
+_WHOLE_WORD = (-(1 << 31), (1 << 31) - 1)
 _ROW = 1 + _VERSIONS * (2 + _ID_WORDS) + _DRAWN_WORDS
 
 
@@ -68,8 +70,12 @@ class Office:
         self.versions: dict[int, Versions] = {}
         self._parties, self._failed = list(places), dict[int, QuorateError]()
         self._stack = contextlib.ExitStack()
-        for party, place in places.items():
-            self._try(party, functools.partial(self._open, party, place))
+        try:
+            for party, place in places.items():
+                self._try(party, functools.partial(self._open, party, place))
+        except BaseException:
+            self._stack.close()
+            raise
 
     def __enter__(self) -> Office:
         return self
@@ -129,8 +135,14 @@ class Office:
         return Version(number, form.id(number, agreed.drawn))
 
     def raise_own(self) -> None:
-        """Raises the error of a party of this process, if there is one."""
-        self._check(np.array([not self._failed]))
+        """Raises what a party of this process could not erase, if there is something. The others do not hear of it.
+
+        Raises:
+            StoreError: the new version counts, and an older one is still in the store.
+        """
+        for party, error in self._failed.items():
+            what = f"{self._call} of {self._name!r} at party {party}: the new version counts, but an older one is left"
+            raise StoreError(at(f"{what}: {error}")) from error
 
     def all_have(self, what: str) -> None:
         """Has all parties tell whether they have done what they were to do.
@@ -155,7 +167,8 @@ class Office:
     def _tell(self, what: str, rows: Mapping[int, npt.NDArray[np.int32]], size: int) -> npt.NDArray[np.uint32] | None:
         session, column = self._session, (f"{self._call} {self._name!r}: {what}", None)
         told = [
-            session._input(rows.get(party), party, (size,), _WORD, None, column) for party in range(session.parties)
+            session._input(rows.get(party), party, (size,), _WORD, _WHOLE_WORD, column)
+            for party in range(session.parties)
         ]
         table = session._tell(session.stack(told), f"{what} of kept value {self._name!r} that each of them has")
         return np.ascontiguousarray(table, np.int32).view(np.uint32) if self._parties else None

@@ -139,7 +139,7 @@ class Form:
     ) -> Form:
         """Returns the form of a value of a session, which has read these campaigns."""
         forms = {key: ArrayForm.of(key, array) for key, array in arrays.items()}
-        options = {key: value for key, value in session._options.family.items() if value != "no"}
+        options = {key: value for key, value in sorted(session._options.family.items()) if value != "no"}
         known = sorted(set(campaigns)) if any(form.has_clients for form in forms.values()) else []
         return Form(name, session.protocol, options, session.parties, forms, known)
 
@@ -152,8 +152,8 @@ class Form:
         return Form(**fields)
 
     def write(self) -> bytes:
-        """Returns the form as text, the same for equal forms."""
-        return json.dumps(dataclasses.asdict(self), sort_keys=True, separators=(",", ":")).encode()
+        """Returns the form as text, the same for equal forms. Parts are stored in the order of its arrays."""
+        return json.dumps(dataclasses.asdict(self), separators=(",", ":")).encode()
 
     def id(self, version: int, drawn: bytes) -> bytes:
         """Returns the identifier of a version: 16 bytes, from the form and what all parties drew for it."""

@@ -10,6 +10,7 @@ written in transactions of their own, so that packets of clients need not wait f
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -96,8 +97,11 @@ class Versions:
         Raises:
             StoreError: it is not here, or was altered.
         """
-        ((_, form),) = self._rows(version)
-        return Form.read(self._sealed(version).open(form, _place(version, -1, 0)))
+        ((count, text),) = self._rows(version)
+        form = _form(self._store, version.id, version.number, count, text)
+        if form.name != self._name:
+            raise StoreError(f"a version of kept value {form.name!r} was moved to {self._name!r}: restore the store")
+        return form
 
     def parts(self, version: Version) -> dict[str, npt.NDArray[Any]]:
         """Returns this party's part of each array; nothing where it holds none.
@@ -122,11 +126,10 @@ class Versions:
         """
         data = b"".join(to_bytes(part, array.words) for part, array in zip(parts, form.arrays.values(), strict=False))
         count, id_ = -(-len(data) // _CHUNK), version.id
-        self._store.kept_keys.create(id_)
-        sealed = self._sealed(version)
-        text = sealed.seal(form.write(), _place(version, -1, 0))
         insert = "INSERT INTO kept (id, name, version, state, chunks, form, made_at) VALUES (?, ?, ?, 'new', ?, ?, ?)"
-        self._write(insert, id_, self._name, version.number, count, text, int(time.time()))
+        self._write(insert, id_, self._name, version.number, count, b"", int(time.time()))
+        self._store.kept_keys.create(id_)  # after its row, so that a file without one is never left
+        sealed = self._sealed(version)
         for first in range(0, count, _CHUNKS):
             rows = [
                 (id_, at, sealed.seal(data[at * _CHUNK : (at + 1) * _CHUNK], _place(version, at, count)))
@@ -134,7 +137,8 @@ class Versions:
             ]
             self._store.write(functools.partial(_insert, rows)).result()
         self._drop(other for other in self._all(("pending",)))
-        self._write("UPDATE kept SET state = 'pending' WHERE id = ?", id_)
+        text = sealed.seal(form.write(), _place(version, -1, count))
+        self._write("UPDATE kept SET state = 'pending', form = ? WHERE id = ?", text, id_)
 
     def choose(self, chosen: Version | None) -> None:
         """Makes the version current that all parties hold, and erases all others; without one, erases a pending one.
@@ -234,9 +238,23 @@ def party_of(config: str | os.PathLike[str]) -> int:
 
 
 def newest_form(config: str | os.PathLike[str], name: str) -> Form | None:
-    """Returns the form of the newest version of a name at a party, for plans; None if there is none."""
-    found = [kept for kept in listed(config) if kept.form.name == name]
-    return max(found, key=lambda kept: kept.number).form if found else None
+    """Returns the form of the newest version of a name at a party that opens, for plans; None if there is none.
+
+    Raises:
+        ConfigError: the files cannot be read.
+        StoreError: the store cannot be read.
+    """
+    _, path, key = store_of(config)
+    query = "SELECT id, version, chunks, form FROM kept WHERE name = ? AND state IN ('pending', 'current')"
+    store = Store(path, read_store_key(key), None)
+    try:
+        ordered = f"{query} ORDER BY version DESC, id DESC"
+        for row in store.read(lambda connection: connection.execute(ordered, (name,)).fetchall()):
+            with contextlib.suppress(StoreError):
+                return _form(store, *row)
+        return None
+    finally:
+        store.close()
 
 
 def listed(config: str | os.PathLike[str]) -> list[Kept]:
@@ -249,12 +267,11 @@ def listed(config: str | os.PathLike[str]) -> list[Kept]:
     me, path, key = store_of(config)
     store = Store(path, read_store_key(key), None)
     try:
-        query = "SELECT id, version, state, form, made_at FROM kept WHERE state IN ('pending', 'current')"
+        query = "SELECT id, version, chunks, form, state, made_at FROM kept WHERE state IN ('pending', 'current')"
         rows = store.read(lambda connection: connection.execute(f"{query} ORDER BY name, version").fetchall())
         found = []
-        for id_, number, state, text, made_at in rows:
-            opened = store.kept_keys.load(id_).open(text, _place(Version(number, id_), -1, 0))
-            form = Form.read(opened)
+        for id_, number, count, text, state, made_at in rows:
+            form = _form(store, id_, number, count, text)
             size = (
                 sum(bytes_of(array.words, array.elements) for array in form.arrays.values()) if me < form.holders else 0
             )
@@ -262,6 +279,10 @@ def listed(config: str | os.PathLike[str]) -> list[Kept]:
         return found
     finally:
         store.close()
+
+
+def _form(store: Store, id_: bytes, number: int, count: int, text: bytes) -> Form:
+    return Form.read(store.kept_keys.load(id_).open(text, _place(Version(number, id_), -1, count)))
 
 
 def _place(version: Version, at: int, count: int) -> bytes:

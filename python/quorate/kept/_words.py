@@ -10,9 +10,14 @@ import numpy.typing as npt
 
 from quorate import dtypes
 
-__all__ = ["bytes_of", "drawn", "from_bytes", "negated", "to_bytes"]
+__all__ = ["bounds_of", "bytes_of", "drawn", "from_bytes", "negated", "to_bytes"]
 
 _WIDE = 16  # bytes of a word of more than 64 bits
+
+
+def bounds_of(words: dtypes.Dtype) -> tuple[int, int]:
+    """Returns the smallest and the largest word."""
+    return 0, (1 << words.bits) - 1
 
 
 def bytes_of(words: dtypes.Dtype, elements: int) -> int:
@@ -22,13 +27,13 @@ def bytes_of(words: dtypes.Dtype, elements: int) -> int:
     return elements * (8 if words.bits <= 64 else _WIDE)
 
 
-def to_bytes(part: npt.NDArray[Any], words: dtypes.Dtype) -> bytes:
-    """Returns a part as bytes."""
+def to_bytes(part: Any, words: dtypes.Dtype) -> bytes:
+    """Returns a part, an array or a scalar, as bytes."""
     if words.kind == "bit":
-        return np.packbits(part.reshape(-1).astype(np.bool_), bitorder="little").tobytes()
+        return np.packbits(np.asarray(part, np.bool_).reshape(-1), bitorder="little").tobytes()
     if words.bits <= 64:
         return np.ascontiguousarray(part, "<u8").tobytes()
-    return b"".join(int(word).to_bytes(_WIDE, "little") for word in part.reshape(-1))
+    return b"".join(int(word).to_bytes(_WIDE, "little") for word in np.asarray(part, object).reshape(-1))
 
 
 def from_bytes(data: bytes | memoryview, words: dtypes.Dtype, shape: tuple[int, ...]) -> npt.NDArray[Any]:
