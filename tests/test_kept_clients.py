@@ -67,6 +67,7 @@ def test_a_campaign_that_says_nothing_lets_no_program_keep(tmp_path: Path) -> No
                 mpc.keep("each", given, config=settings)
             with refused:
                 mpc.keep("product", {"a": own, "b": given * own.sum()}, config=settings)
+            mpc.reveal_all(given[:0])
             with mpc.branch("one") as beside, refused:
                 beside.keep("each", beside.adopt(given), config=settings)
             mpc.keep("own", own * 2, config=settings)
@@ -97,7 +98,7 @@ def test_only_the_programs_of_a_campaign_keep(tmp_path: Path) -> None:
         file, settings = closed(servers)
         with among(PLACE) as mpc:
             given = mpc.campaign(file, config=settings)["salary"]
-            with pytest.raises(qr.SubmissionError, match="names other"):
+            with pytest.raises(qr.NotApproved, match="the campaign does not name its program"):
                 mpc.keep("seven", given, config=settings)
         with among(PLACE) as mpc, pytest.raises(qr.KeptError, match="no party has a value 'seven'"):
             mpc.kept("seven", config=settings)

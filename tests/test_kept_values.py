@@ -298,7 +298,7 @@ def test_where_parties_may_cheat_nothing_is_kept(made: Any, protocol: str, optio
         x = mpc.input([1], owner=0)
         for call in ("keep", "kept", "forget"):
             arguments = ("x", x) if call == "keep" else ("x",)
-            what = f"{call}: where parties may cheat, a value cannot be kept .*use `rss`, `aby`, or `pika` without"
+            what = f"{call}: {protocol} with these options is for parties that may cheat.*: keep values in a session of"
             refused(mpc, ConfigError, what, lambda: getattr(mpc, call)(*arguments, config=here.configs))  # noqa: B023
     assert not list(here.folder(0).glob("store.db*"))
 
