@@ -51,7 +51,10 @@ def _list(options: argparse.Namespace) -> None:
     for kept in found:
         made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(kept.made_at))
         state = "" if kept.is_current else ", not known to be at all parties"
-        print(f"{kept.form.name}, version {kept.number}{state}: {kept.bytes:,} bytes, since {made}")
+        print(f"{kept.name}, version {kept.number}{state}: since {made}")
+        if kept.form is None:
+            print(f"  does not open: {kept.why}")
+            continue
         for name, array in kept.form.arrays.items():
             named = f"{name}: " if name else ""
             print(f"  {named}{array.title}, depends on {array.depends_on}")
@@ -60,17 +63,19 @@ def _list(options: argparse.Namespace) -> None:
 def _erase(options: argparse.Namespace) -> None:
     from quorate.kept import Versions, listed, party_of
 
-    if all(kept.form.name != options.name for kept in listed(options.config)):
+    if all(kept.name != options.name for kept in listed(options.config)):
         raise ConfigError(f"there is no kept value {options.name!r} here: `quorate kept list` shows what there is")
     with Versions(options.config, party_of(options.config), options.name) as versions:
         versions.forget()
 
 
 def _fields(kept: Kept) -> dict[str, Any]:
+    state = "current" if kept.is_current else "pending"
+    fields = {"name": kept.name, "version": kept.number, "state": state, "made_at": kept.made_at}
+    if kept.form is None:
+        return {**fields, "why": kept.why}
     arrays = [
         {"name": name, "dtype": array.dtype_text, "shape": array.shape, "depends_on": array.depends_on}
         for name, array in kept.form.arrays.items()
     ]
-    state = "current" if kept.is_current else "pending"
-    fields = {"name": kept.form.name, "version": kept.number, "state": state, "made_at": kept.made_at}
-    return {**fields, "bytes": kept.bytes, "campaigns": [name for name, _ in kept.form.campaigns], "arrays": arrays}
+    return {**fields, "campaigns": [name for name, _ in kept.form.campaigns], "arrays": arrays}

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _source
+from quorate._session._party_files import PartyFiles, party_files
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.clients import require_cryptography
@@ -18,12 +19,10 @@ from quorate.errors import ConfigError, KeptError
 
 if TYPE_CHECKING:
     from quorate._session._kept_memory import Memory
-    from quorate.kept import Form, Known, Office, Version
+    from quorate.kept import Form, Known, PartyStores, Version
     from quorate.session import Session
 
 __all__ = ["Keeping"]
-
-Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 
 class Keeping:
@@ -32,7 +31,7 @@ class Keeping:
     _kept: Memory
     _config: Path | None
 
-    def keep(self, name: str, value: SecretArray | Mapping[str, SecretArray], config: Places = None) -> None:
+    def keep(self, name: str, value: SecretArray | Mapping[str, SecretArray], config: PartyFiles = None) -> None:
         """Keeps a secret value, so that later sessions of the same parties can compute on it. Nobody learns it.
 
         Each party stores a part of it; parts are uniform, and all parts together give the value. Parts are encrypted on
@@ -65,26 +64,29 @@ class Keeping:
             ...     return x @ mpc.kept("weights")
         """
         session = self._ready("keep", name)
-        arrays, places = _arrays(session, name, value), _places(session, "keep", config)
+        from quorate.kept import wipe
+
+        arrays, places = _arrays(session, name, value), party_files(session, "keep", config)
         form = _form(session, name, arrays)
-        with self._kept.step(name), self._office("keep", name, places) as office:
-            agreed = office.agree()
-            # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows
-            # nothing; the next one opens what this one has left.
-            session.reveal_all(*(array.reshape(-1)[:0] for array in arrays.values()))
+        # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows nothing;
+        # a later one opens what this one has left. Others may use the name meanwhile.
+        session.reveal_all(*(array.reshape(-1)[:0] for array in arrays.values()))
+        with self._kept.step(name), self._stores("keep", name, places) as stores:
+            agreed = stores.agree()
             parts = _deal(session, form, arrays)
-            version = office.new(agreed, form)
-            office.each(lambda party, versions: versions.add(version, form, parts.get(party, ())))
+            version = stores.new(agreed, form)
+            stores.on_each(lambda party, versions: versions.add(version, form, parts.get(party, ())))
+            wipe(part for own in parts.values() for part in own)
             try:
-                office.all_have("the new version")
+                stores.all_have("the new version")
             except KeptError:
-                office.each(lambda _, versions: versions.drop(version))
+                stores.on_each(lambda _, versions: versions.drop(version))
                 raise
-            office.each(lambda _, versions: versions.choose(version))
-            office.raise_own()
+            stores.on_each(lambda _, versions: versions.make_current(version))
+            stores.warn_of_left()
         self._kept.arrays[name], self._kept.forms[name] = arrays, form
 
-    def kept(self, name: str, config: Places = None) -> Any:
+    def kept(self, name: str, config: PartyFiles = None) -> Any:
         """Returns a value that an earlier session of the same parties kept, or this one.
 
         The first call for a name ends in a run in which all parties learn which version each of them has. The newest
@@ -102,11 +104,12 @@ class Keeping:
         Raises:
             ConfigError: parties may cheat, or the name or the files cannot be used; or the program is explained where
                 the value is not in the store.
-            KeptError: a party does not have the value, or it was kept by another deployment or with other options.
+            KeptError: a party does not have the value, or it was kept by another family or number of parties; or
+                another process keeps a value of this name now.
         """
         session = self._ready("kept", name)
         if name not in self._kept.arrays:
-            places = _places(session, "kept", config)
+            places = party_files(session, "kept", config)
             explained = self._explained(name, config) if session._nothing_is_sent else None
             with self._kept.step(name):
                 form, parts = self._read(name, places, explained)
@@ -117,7 +120,7 @@ class Keeping:
         arrays = self._kept.arrays[name]
         return arrays[""] if list(arrays) == [""] else dict(arrays)
 
-    def forget(self, name: str, config: Places = None) -> None:
+    def forget(self, name: str, config: PartyFiles = None) -> None:
         """Erases a kept value at all parties: the keys of its parts first. Arrays of this session stay.
 
         Args:
@@ -128,11 +131,11 @@ class Keeping:
             ConfigError: parties may cheat, or the name or the files cannot be used.
             KeptError: a party could not erase it, or another process works on it.
         """
-        places = _places(self._ready("forget", name), "forget", config)
-        with self._kept.step(name), self._office("forget", name, places) as office:
-            office.agree()
-            office.each(lambda _, versions: versions.forget())
-            office.all_have("the end")
+        places = party_files(self._ready("forget", name), "forget", config)
+        with self._kept.step(name), self._stores("forget", name, places) as stores:
+            stores.agree()
+            stores.on_each(lambda _, versions: versions.forget())
+            stores.all_have("the end")
         self._kept.forms.pop(name, None)
 
     def _ready(self, call: str, name: str) -> Session:
@@ -147,23 +150,23 @@ class Keeping:
         self._kept.check(check_name(name))
         return session
 
-    def _office(self, call: str, name: str, places: Mapping[int, Any]) -> Office:
-        from quorate.kept import Office
+    def _stores(self, call: str, name: str, places: Mapping[int, Any]) -> PartyStores:
+        from quorate.kept import PartyStores
 
-        return Office(cast("Session", self), name, call, places)
+        return PartyStores(cast("Session", self), name, call, places)
 
     def _read(self, name: str, places: Mapping[int, Any], explained: Form | None) -> tuple[Form, dict[int, Any]]:
         """Returns the form of the version that counts, and the parts of the parties of this process."""
-        with self._office("kept", name, places) as office:
-            chosen = cast("Version", office.agree().chosen)
+        with self._stores("kept", name, places) as stores:
+            chosen = cast("Version", stores.agree().chosen)
             if explained is not None:
                 return explained, {}
-            found = office.each(lambda _, versions: (versions.form(chosen), versions.parts(chosen)))
-            office.all_have("parts")
+            found = stores.on_each(lambda _, versions: (versions.form(chosen), versions.parts(chosen)))
+            stores.all_have("parts")
         forms = [form for form, _ in found.values()]
         return forms[0], {party: parts for party, (_, parts) in found.items()}
 
-    def _explained(self, name: str, config: Places) -> Form:
+    def _explained(self, name: str, config: PartyFiles) -> Form:
         from quorate.kept import newest_form
 
         place = config or self._config
@@ -202,13 +205,14 @@ def _form(session: Session, name: str, arrays: Mapping[str, SecretArray]) -> For
     from quorate.kept import Form
 
     sessions = [session] if session._trunk is None else [session, session._trunk]
-    read = [bound.campaign for one in sessions for bound in one._campaigns.bound.values()]
+    read = [campaign for one in sessions for campaign in one._campaigns.read]
     kept_before = [campaign for one in sessions for campaign in one._kept.campaigns]
     campaigns = [(campaign.name, campaign.hash.hex()) for campaign in read]
     form = Form.of(session, name, arrays, [*campaigns, *kept_before])
     strict = next((campaign.name for campaign in read if campaign.keep == "no"), None)
-    if form.campaigns and strict is not None:
-        what = f"keep: {name!r} depends on what clients gave, and campaign {strict!r} does not let programs keep values"
+    if form.has_clients and (strict is not None or not form.campaigns):
+        named = f"campaign {strict!r}" if strict is not None else "their campaign, which this session has not read,"
+        what = f"keep: {name!r} depends on what clients gave, and {named} does not let programs keep values"
         raise ConfigError(at(f'{what}: reveal results here, or make a campaign with keep = "yes"'))
     return form
 
@@ -220,22 +224,7 @@ def _check_form(session: Session, form: Form) -> None:
     unknown = [key for key, array in form.arrays.items() if array.known[0] is None and array.words.kind != "bit"]
     if unknown and session._options.strict:
         what = f"strict mode needs the range of every value, and {form.name!r} was kept without one"
-        raise KeptError(at(f"kept: {what}: keep it again, clipped or from inputs with bounds"))
-
-
-def _places(session: Session, call: str, config: Places) -> Mapping[int, Any]:
-    """Returns the files of the parties of this process; none in a program that is explained."""
-    if session._nothing_is_sent:
-        return {}
-    if not session.is_local:
-        config = config or session._config
-        if config is None:
-            raise ConfigError(at(f"{call}: give config=, the `party.toml` beside the party's `serve.toml`"))
-        return {int(session.me): config}
-    if config is None or isinstance(config, (str, os.PathLike)) or len(config) != session.parties:
-        what = f"a list of {session.parties} files `party.toml`, one for each party"
-        raise ConfigError(at(f"{call}: in a local session give config=, {what}"))
-    return dict(enumerate(config))
+        raise ConfigError(at(f"kept: {what}: keep it again, clipped or from inputs with bounds"))
 
 
 def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> dict[int, list[Any]]:
@@ -243,7 +232,7 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
 
     All holders but the last draw masks, and the last one learns the array plus all masks.
     """
-    from quorate.kept import bounds_of, drawn, negated
+    from quorate.kept import bounds_of, drawn, negated, wipe
 
     last, own, shown = form.holders - 1, dict[int, list[Any]](), []
     here = range(session.parties) if session.is_local else [int(session.me)]
@@ -256,8 +245,10 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
         summed = session._native.kept([part._node for part in given], words.parts, form.name, of_nobody, column, line)
         mask = SecretArray(session, summed)
         shown.append(SecretArray(session, session._native.masked(array._node, mask._node, line)))
-        for party, drawn_here in masks.items():
-            own.setdefault(party, []).append(negated(drawn_here, words))
+        for party, own_mask in masks.items():
+            own.setdefault(party, []).append(negated(own_mask, words))
+        if session._shadow is None:  # which goes on to use what is input
+            wipe(masks.values())
     revealed = session.reveal_all(*shown, to=last)
     if last in here and not session._nothing_is_sent:
         own[last] = revealed

@@ -29,12 +29,12 @@ from quorate.campaigns._approved import (
     invitations,
 )
 from quorate.campaigns._attempts import check_attempts, resume
-from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
+from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
-from quorate.campaigns._sealing import Sealed
+from quorate.campaigns._sealing import KeptKey
 from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key, store_of
 from quorate.campaigns._store import KEPT, SERVE, Store, run_of
 from quorate.campaigns._tagged import TaggedParts, TaggedRows
@@ -47,10 +47,11 @@ __all__ = [
     "Frozen",
     "History",
     "Intake",
+    "KeptKey",
     "Limits",
+    "Lost",
     "Proofs",
     "Refused",
-    "Sealed",
     "Settings",
     "Spent",
     "Store",

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from quorate.campaigns._errors import StoreError
+from quorate.campaigns._errors import Lost, StoreError
 
-__all__ = ["KEY_BYTES", "CampaignKey", "CampaignKeys", "JobKey", "KeptKeys", "Sealed", "place_of_part"]
+__all__ = ["KEY_BYTES", "CampaignKey", "CampaignKeys", "JobKey", "KeptKey", "KeptKeys", "place_of_part"]
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -39,7 +39,7 @@ def place_of_part(
     return campaign + client + struct.pack("<IHHQ", place, slot, item, number) + digest
 
 
-def _seal(cipher: AESGCM, plain: bytes, place: bytes) -> bytes:
+def _seal(cipher: AESGCM, plain: bytes | bytearray, place: bytes) -> bytes:
     nonce = os.urandom(_NONCE_BYTES)
     return nonce + cipher.encrypt(nonce, plain, place)
 
@@ -111,7 +111,7 @@ class JobKey:
         return result
 
 
-class Sealed:
+class KeptKey:
     """The key of one version of a kept value.
 
     Args:
@@ -121,7 +121,7 @@ class Sealed:
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
 
-    def seal(self, plain: bytes, place: bytes) -> bytes:
+    def seal(self, plain: bytes | bytearray, place: bytes) -> bytes:
         """Seals bytes for their place."""
         return _seal(self._cipher, plain, place)
 
@@ -129,11 +129,11 @@ class Sealed:
         """Opens what was sealed for this place.
 
         Raises:
-            StoreError: it was altered, or belongs to another place.
+            Lost: it was altered, or belongs to another place.
         """
         plain = _open(self._cipher, sealed, place)
         if plain is None:
-            raise StoreError("a kept value in the store was altered or moved: restore this server's store and its keys")
+            raise Lost("a kept value in the store was altered or moved: restore this server's store and its keys")
         return plain
 
 
@@ -182,9 +182,10 @@ class _KeyFiles:
         try:
             key = _open(self._cipher, file.read_bytes(), self._LABEL + owner)
         except OSError as error:
-            raise StoreError(f"the key {file} cannot be read ({error.strerror}), so {self._LOST}") from None
+            kind = Lost if isinstance(error, FileNotFoundError) else StoreError
+            raise kind(f"the key {file} cannot be read ({error.strerror}), so {self._LOST}") from None
         if key is None:
-            raise StoreError(f"the key {file} was altered, or belongs elsewhere or to another store: restore it")
+            raise Lost(f"the key {file} was altered, or belongs elsewhere or to another store: restore it")
         return key
 
     def erase(self, owner: bytes) -> None:
@@ -246,13 +247,13 @@ class KeptKeys(_KeyFiles):
     _LABEL = _KEPT
     _LOST = "this version of a kept value is lost: keep it again"
 
-    def load(self, version: bytes) -> Sealed:
+    def load(self, version: bytes) -> KeptKey:
         """Reads the key of a version.
 
         Raises:
             StoreError: there is no such file, or it is another version's or was altered.
         """
-        return Sealed(self._key(version))
+        return KeptKey(self._key(version))
 
 
 def _sync(folder: Path) -> None:

@@ -62,12 +62,13 @@ class Store:
         lock: what one process may do at a time: `SERVE`, `run_of` a campaign, or `KEPT` and a name. They do not exclude
             each other, since every rule is checked within a transaction. None locks nothing, for commands of a
             transaction or two.
+        is_shared: whether processes that share the lock may have it at the same time.
 
     Raises:
         StoreError: the file cannot be used, another process has the lock, or the key is not the store's.
     """
 
-    def __init__(self, path: Path | str, store_key: bytes, lock: str | None = SERVE) -> None:
+    def __init__(self, path: Path | str, store_key: bytes, lock: str | None = SERVE, is_shared: bool = False) -> None:
         if len(store_key) != KEY_BYTES:
             raise StoreError(
                 f"the store's key has {len(store_key)} bytes instead of {KEY_BYTES}: name the key's file as `store_key`"
@@ -77,7 +78,7 @@ class Store:
         self.kept_keys = KeptKeys(self.path.with_name(f"{self.path.name}.kept"), store_key)
         self.job_key = JobKey(store_key)
         self._broken: str | None = None
-        self._lock = None if lock is None else _lock(self.path, lock)
+        self._lock = None if lock is None else _lock(self.path, lock, is_shared)
         try:
             self._writing, self._reading = self._open(), _connect(self.path)
             self._reading.execute("PRAGMA query_only = 1")
@@ -285,7 +286,7 @@ def run_of(campaign: bytes) -> str:
     return f"run-{campaign.hex()[:16]}"
 
 
-def _lock(path: Path, lock: str) -> int:
+def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
     """Takes a lock, which ends with the process. Returns its descriptor.
 
     Raises:
@@ -297,12 +298,15 @@ def _lock(path: Path, lock: str) -> int:
     except OSError as error:
         raise StoreError(f"the store {path} cannot be locked: {error}") from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         os.ftruncate(file, 0)
         os.pwrite(file, str(os.getpid()).encode(), 0)
     except OSError:
-        owner = os.pread(file, 20, 0).decode("ascii", "replace") or "unknown"
+        owner = os.pread(file, 20, 0).decode("ascii", "replace")
         os.close(file)
         does = {SERVE: "serves", KEPT: "works on this kept value in"}.get(lock.split("-")[0], _RUNS)
-        raise StoreError(f"process {owner} {does} the store {path}: wait for it, or stop it first") from None
+        if owner == str(os.getpid()):
+            raise StoreError(f"this process {does} the store {path} already: wait until it has ended that") from None
+        named = f"process {owner}" if owner else "another process"
+        raise StoreError(f"{named} {does} the store {path}: wait for it, or stop it first") from None
     return file

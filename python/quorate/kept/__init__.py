@@ -7,10 +7,11 @@ of `quorate serve`, so this package needs `pip install cryptography`.
 
 from __future__ import annotations
 
-from quorate.kept._agreement import Agreed, Office
+from quorate.kept._agreement import Agreed, PartyStores
+from quorate.kept._at_rest import Kept, Version, listed, newest_form, party_of
 from quorate.kept._form import ArrayForm, Form, Known, check_name
-from quorate.kept._versions import Kept, Version, Versions, listed, newest_form, party_of
-from quorate.kept._words import bounds_of, drawn, negated
+from quorate.kept._versions import Versions
+from quorate.kept._words import bounds_of, drawn, negated, wipe
 
 __all__ = [
     "Agreed",
@@ -18,7 +19,7 @@ __all__ = [
     "Form",
     "Kept",
     "Known",
-    "Office",
+    "PartyStores",
     "Version",
     "Versions",
     "bounds_of",
@@ -28,4 +29,5 @@ __all__ = [
     "negated",
     "newest_form",
     "party_of",
+    "wipe",
 ]

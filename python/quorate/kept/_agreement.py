@@ -11,23 +11,26 @@ import contextlib
 import dataclasses
 import functools
 import secrets
+import sqlite3
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quorate import dtypes
+from quorate import _source, dtypes
 from quorate._source import at
 from quorate.campaigns import StoreError
 from quorate.errors import KeptError, QuorateError
+from quorate.kept._at_rest import Version
 from quorate.kept._form import Form
-from quorate.kept._versions import Version, Versions
+from quorate.kept._versions import Versions
 
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["Agreed", "Office"]
+__all__ = ["Agreed", "PartyStores"]
 
 _WORD = dtypes.int(32)
 _ID_WORDS = 4
@@ -52,7 +55,7 @@ class Agreed:
     drawn: bytes
 
 
-class Office:
+class PartyStores:
     """The versions of a name at the parties of this process, while a call works on them.
 
     A party whose store cannot be used takes part in all runs of the call, and says that it cannot; otherwise the others
@@ -77,14 +80,15 @@ class Office:
             self._stack.close()
             raise
 
-    def __enter__(self) -> Office:
+    def __enter__(self) -> PartyStores:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _open(self, party: int, place: Any) -> None:
-        self.versions[party] = self._stack.enter_context(Versions(place, party, self._name))
+        opened = Versions(place, party, self._name, is_shared=self._call == "kept")
+        self.versions[party] = self._stack.enter_context(opened)
 
     def _try(self, party: int, work: Callable[[], Any]) -> Any:
         if party in self._failed:
@@ -93,9 +97,11 @@ class Office:
             return work()
         except QuorateError as error:
             self._failed[party] = error
-            return None
+        except (OSError, MemoryError, sqlite3.Error) as error:
+            self._failed[party] = StoreError(f"the store failed: {error or type(error).__name__}: look at its disk")
+        return None
 
-    def each(self, work: Callable[[int, Versions], Any]) -> dict[int, Any]:
+    def on_each(self, work: Callable[[int, Versions], Any]) -> dict[int, Any]:
         """Does something with the versions of each party of this process that has not failed. Returns what came of it.
 
         An error is kept until `all_have` tells it.
@@ -104,12 +110,12 @@ class Office:
         return {party: result for party, result in done.items() if party not in self._failed}
 
     def agree(self) -> Agreed:
-        """Has all parties tell which versions they have. Everything but the version that counts is erased.
+        """Has all parties tell which versions they have. Unless the call is "kept", all others are erased.
 
         Raises:
             KeptError: a party cannot use its store; or there is no version that all parties have.
         """
-        held = self.each(lambda _, versions: versions.held())
+        held = self.on_each(lambda _, versions: versions.held())
         rows = {party: _row(held.get(party)) for party in self._parties}
         table = self._tell("versions", rows, _ROW)
         if table is None:
@@ -119,30 +125,35 @@ class Office:
         common = set(stated[0]).intersection(*stated[1:])
         number = max((version.number for versions in stated for version in versions), default=0)
         chosen = max(common, default=None)
-        if chosen is not None or self._call != "kept":
-            self.each(lambda _, versions: versions.choose(chosen))
-        elif any(stated):
-            having = [str(party) for party, versions in enumerate(stated) if versions]
-            what = f"there is no version of {self._name!r} that all parties have whole; some are at party "
-            raise KeptError(at(f"kept: {what}{', '.join(having)}: keep it again, or restore the stores of the others"))
+        if self._call == "kept":
+            self._check_common(chosen, stated)
+        elif chosen is None:
+            self.on_each(lambda _, versions: versions.drop_pending())
         else:
-            raise KeptError(at(f"kept: no party has a value {self._name!r}: keep it first, with mpc.keep"))
+            self.on_each(lambda _, versions: versions.make_current(chosen))
         return Agreed(chosen, number, table[:, -_DRAWN_WORDS:].tobytes())
+
+    def _check_common(self, chosen: Version | None, stated: list[set[Version]]) -> None:
+        if chosen is not None:
+            return
+        faults = "; ".join(fault for versions in self.versions.values() for fault in versions.faults)
+        here = f"; here: {faults}" if faults else ""
+        if not any(stated):
+            raise KeptError(at(f"kept: no party has a value {self._name!r}{here}: keep it first, with mpc.keep"))
+        having = ", ".join(str(party) for party, versions in enumerate(stated) if versions)
+        what = f"there is no version of {self._name!r} that all parties have whole; some are at party {having}{here}"
+        raise KeptError(at(f"kept: {what}: keep it again, or restore the stores of the others"))
 
     def new(self, agreed: Agreed, form: Form) -> Version:
         """Returns the version that comes after all others."""
         number = agreed.number + 1
         return Version(number, form.id(number, agreed.drawn))
 
-    def raise_own(self) -> None:
-        """Raises what a party of this process could not erase, if there is something. The others do not hear of it.
-
-        Raises:
-            StoreError: the new version counts, and an older one is still in the store.
-        """
+    def warn_of_left(self) -> None:
+        """Warns of an older version that a party of this process could not erase. The new one counts all the same."""
         for party, error in self._failed.items():
-            what = f"{self._call} of {self._name!r} at party {party}: the new version counts, but an older one is left"
-            raise StoreError(at(f"{what}: {error}")) from error
+            what = f"{self._call} of {self._name!r}: an older version is still at party {party}: {error}"
+            warnings.warn_explicit(f"{what}; the next call for the name erases it", RuntimeWarning, *_source.line())
 
     def all_have(self, what: str) -> None:
         """Has all parties tell whether they have done what they were to do.

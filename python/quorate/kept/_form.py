@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate import dtypes
 from quorate._source import at
+from quorate.campaigns import StoreError
 from quorate.errors import ConfigError
 from quorate_client import families
 
@@ -23,6 +24,7 @@ __all__ = ["ArrayForm", "Form", "Known", "check_name"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ID_LABEL = b"quorate/kept/1\0"
 _ID_BYTES = 16
+_FORMAT = 1  # of the text that forms are stored as
 
 Parties = tuple[list[int], bool]
 Known = tuple[Any, tuple[bool, bool], Parties, Parties]
@@ -121,14 +123,13 @@ class Form:
 
     Attributes:
         name: its name.
-        protocol, options, parties: the deployment that keeps it.
+        protocol, parties: those of the session that keeps it.
         arrays: its arrays by name; a value that is one array has the name "".
         campaigns: names and hashes, in hexadecimal digits, of the campaigns on whose clients it may depend.
     """
 
     name: str
     protocol: str
-    options: dict[str, str]
     parties: int
     arrays: dict[str, ArrayForm]
     campaigns: list[tuple[str, str]]
@@ -139,21 +140,26 @@ class Form:
     ) -> Form:
         """Returns the form of a value of a session, which has read these campaigns."""
         forms = {key: ArrayForm.of(key, array) for key, array in arrays.items()}
-        options = {key: value for key, value in sorted(session._options.family.items()) if value != "no"}
-        known = sorted(set(campaigns)) if any(form.has_clients for form in forms.values()) else []
-        return Form(name, session.protocol, options, session.parties, forms, known)
+        form = Form(name, session.protocol, session.parties, forms, sorted(set(campaigns)))
+        return form if form.has_clients else dataclasses.replace(form, campaigns=[])
 
     @staticmethod
     def read(text: bytes) -> Form:
-        """Returns the form that `write` wrote."""
+        """Returns the form that `write` wrote.
+
+        Raises:
+            StoreError: another release wrote it.
+        """
         fields = json.loads(text)
+        if fields.pop("format") != _FORMAT:
+            raise StoreError("a kept value was written by a newer release: install that one, or keep the value again")
         fields["campaigns"] = [(name, hashed) for name, hashed in fields["campaigns"]]
         fields["arrays"] = {key: ArrayForm.read(form) for key, form in fields["arrays"].items()}
         return Form(**fields)
 
     def write(self) -> bytes:
         """Returns the form as text, the same for equal forms. Parts are stored in the order of its arrays."""
-        return json.dumps(dataclasses.asdict(self), separators=(",", ":")).encode()
+        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, separators=(",", ":")).encode()
 
     def id(self, version: int, drawn: bytes) -> bytes:
         """Returns the identifier of a version: 16 bytes, from the form and what all parties drew for it."""
@@ -166,3 +172,8 @@ class Form:
     def holders(self) -> int:
         """The number of parties that hold parts, the first ones: more than may be corrupt."""
         return families.receivers(self.protocol, self.parties)
+
+    @property
+    def has_clients(self) -> bool:
+        """Whether it depends on what clients of campaigns gave."""
+        return any(array.has_clients for array in self.arrays.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from quorate import dtypes
 
-__all__ = ["bounds_of", "bytes_of", "drawn", "from_bytes", "negated", "to_bytes"]
+__all__ = ["bounds_of", "bytes_of", "drawn", "from_bytes", "negated", "to_bytes", "wipe"]
 
 _WIDE = 16  # bytes of a word of more than 64 bits
 
@@ -43,7 +44,7 @@ def from_bytes(data: bytes | memoryview, words: dtypes.Dtype, shape: tuple[int, 
         bits = np.unpackbits(np.frombuffer(data, np.uint8), count=elements, bitorder="little")
         return bits.astype(np.bool_).reshape(shape)
     if words.bits <= 64:
-        return np.frombuffer(data, "<u8").astype(np.uint64).reshape(shape)
+        return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(shape)
     numbers = [int.from_bytes(data[at : at + _WIDE], "little") for at in range(0, len(data), _WIDE)]
     wide: npt.NDArray[Any] = np.empty(len(numbers), object)
     wide[:] = numbers
@@ -64,6 +65,13 @@ def negated(part: npt.NDArray[Any], words: dtypes.Dtype) -> npt.NDArray[Any]:
     flat = part.reshape(-1)
     negative = np.uint64(0) - flat if words.bits <= 64 else -flat
     return (negative & _mask(words)).reshape(part.shape)
+
+
+def wipe(parts: Iterable[Any]) -> None:
+    """Overwrites parts with zeros, as far as numpy holds them."""
+    for part in parts:
+        if isinstance(part, np.ndarray) and part.flags.writeable:
+            part.fill(0)
 
 
 def _mask(words: dtypes.Dtype) -> Any:
