@@ -171,6 +171,25 @@ fn the_last_frames_of_a_party_that_leaves_arrive_over_cuts() {
     }
 }
 
+/// The network in between accepts calls for a party that has left: without a goodbye, its peer would go on calling.
+#[test]
+fn a_party_whose_frames_have_arrived_says_goodbye_over_a_new_connection() {
+    for leaves in [0, 1] {
+        let mut mesh = Mesh::new(2, |config| config);
+        let proxy = mesh.proxies[1][0].clone();
+        let mut stays = mesh.nets.remove(1 - leaves);
+        let mut leaver = mesh.nets.remove(0);
+        leaver.send(1 - leaves, vec![7]).unwrap();
+        assert_eq!(receive(&mut stays), (leaves, vec![7]));
+        thread::sleep(Duration::from_millis(400)); // until it was acknowledged, with a heartbeat
+        proxy.cut();
+        let leaving = thread::spawn(move || drop(leaver));
+        let (error, _) = failure(&mut stays);
+        assert!(matches!(error, NetError::Lost { tried: Duration::ZERO, .. }), "{error:?}");
+        leaving.join().unwrap();
+    }
+}
+
 #[test]
 fn a_party_that_left_is_not_called_again() {
     for leaves in [0, 1] {
