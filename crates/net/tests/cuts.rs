@@ -183,8 +183,12 @@ fn a_party_whose_frames_have_arrived_says_goodbye_over_a_new_connection() {
         leaver.send(1 - leaves, vec![7]).unwrap();
         assert_eq!(receive(&mut stays), (leaves, vec![7]));
         thread::sleep(Duration::from_millis(400)); // until it was acknowledged, with a heartbeat
+        proxy.set(Weather::Down);
         proxy.cut();
+        thread::sleep(Duration::from_millis(200)); // until the party has noticed
         let leaving = thread::spawn(move || drop(leaver));
+        thread::sleep(Duration::from_millis(100));
+        proxy.set(Weather::Fair);
         let (error, _) = failure(&mut stays);
         assert!(matches!(error, NetError::Lost { tried: Duration::ZERO, .. }), "{error:?}");
         leaving.join().unwrap();

@@ -374,9 +374,7 @@ impl TcpNet {
             link.pump_in();
             link.pump_out();
             link.check_clocks(self.shared.peer_timeout);
-            // The end of the connection may be among what is not read yet.
-            let speaks = !link.is_away() && !link.wants_read();
-            link.is_delivered() && (speaks || Instant::now() >= patience)
+            link.is_delivered() && (link.can_say_goodbye() || Instant::now() >= patience)
         });
     }
 
