@@ -83,7 +83,8 @@ pub fn noise(seed: u64, len: usize) -> Vec<u64> {
 }
 
 /// Returns whether an event of this rate may happen `count` times by chance. The bound is Chernoff's: whatever the
-/// numbers are, one test in 7 * 10^11 fails although nothing is wrong: a run of all tests asks this some thousand times.
+/// numbers are, one test in 7 * 10^11 fails although nothing is wrong. A run of all tests asks this some thousand
+/// times.
 pub fn may_be_chance(count: usize, of: usize, rate: f64) -> bool {
     let part = |count: usize, rate: f64| match count {
         0 => 0.0,
