@@ -330,7 +330,7 @@ def test_what_is_no_secret_array_is_refused_and_the_name_is_free_still(made: Any
                 mpc,
                 ConfigError,
                 "keep: 'x' is not a secret array, or a dictionary of some",
-                lambda: mpc.keep("x", value, config=here.configs),
+                lambda value=value: mpc.keep("x", value, config=here.configs),
             )  # type: ignore[arg-type]
         refused(
             mpc,
@@ -350,7 +350,7 @@ def test_what_is_no_secret_array_is_refused_and_the_name_is_free_still(made: Any
                 mpc,
                 ConfigError,
                 "keep: in a local session give config=, a list of 3 files",
-                lambda: mpc.keep("x", x, config=config),
+                lambda config=config: mpc.keep("x", x, config=config),
             )
         refused(mpc, ConfigError, "kept: in a local session give config=", lambda: mpc.kept("x"))
         refused(mpc, ConfigError, "forget: in a local session give config=", lambda: mpc.forget("x"))

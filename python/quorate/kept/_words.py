@@ -61,7 +61,7 @@ def drawn(words: dtypes.Dtype, shape: tuple[int, ...]) -> npt.NDArray[Any]:
 def negated(part: npt.NDArray[Any], words: dtypes.Dtype) -> npt.NDArray[Any]:
     """Returns what gives 0 when it is added to `part`."""
     if words.kind == "bit":
-        return part
+        return part.copy()
     flat = part.reshape(-1)
     negative = np.uint64(0) - flat if words.bits <= 64 else -flat
     return (negative & _mask(words)).reshape(part.shape)
