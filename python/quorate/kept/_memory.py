@@ -36,7 +36,7 @@ class Memory:
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Runs the steps of a call. If they stop in the middle, parties may be at different ones, so the name is over."""
+        """Runs the steps of a call. If they stop, parties may be at different ones, so the name is over."""
         self.arrays.pop(name, None)
         try:
             yield
