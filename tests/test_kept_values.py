@@ -224,7 +224,7 @@ def test_parts_of_all_holders_but_one_show_nothing_and_all_give_the_value(
     here = made(protocol, parties)
     bits = 1 if dtype.kind == "bit" else 2
     size, words, holders = (1 if bits == 1 else 8), range(1 << bits), {"rss": (parties + 1) // 2}.get(protocol, 2)
-    views = collections.defaultdict(collections.Counter)
+    views: Any = collections.defaultdict(collections.Counter)
     with here.session() as mpc:
         for value in words:
             signed = value - (1 << bits) if dtype.kind == "int" and value >> (bits - 1) else value
@@ -283,11 +283,11 @@ def test_nothing_of_a_value_is_in_the_files(made: Any) -> None:
 # ---- refused -------------------------------------------------------------------------------------------------------
 
 
-def refused(mpc: qr.Session, kind: type[Exception], match: str, call: Callable[[], Any]) -> None:
+def refused(kind: type[Exception], match: str, mpc: qr.Session, call: str, *given: Any, config: Any = None) -> None:
     """Checks that a call is refused before anything is sent."""
     before = mpc.stats()
     with pytest.raises(kind, match=match):
-        call()
+        getattr(mpc, call)(*given, config=config)
     assert mpc.stats() == before, "something was sent"
 
 
@@ -296,10 +296,9 @@ def test_where_parties_may_cheat_nothing_is_kept(made: Any, protocol: str, optio
     here = made(protocol, 3 if protocol == "pika" else 2, **options)
     with here.session() as mpc:
         x = mpc.input([1], owner=0)
-        for call in ("keep", "kept", "forget"):
-            arguments = ("x", x) if call == "keep" else ("x",)
+        for call, given in {"keep": ("x", x), "kept": ("x",), "forget": ("x",)}.items():
             what = f"{call}: {protocol} with these options is for parties that may cheat.*: keep values in a session of"
-            refused(mpc, ConfigError, what, lambda: getattr(mpc, call)(*arguments, config=here.configs))  # noqa: B023
+            refused(ConfigError, what, mpc, call, *given, config=here.configs)
     assert not list(here.folder(0).glob("store.db*"))
 
 
@@ -315,10 +314,8 @@ def test_names_that_are_none(made: Any, name: Any) -> None:
     here = made()
     with here.session() as mpc:
         x, what = mpc.input([1], owner=0), "the name of a kept value must be 1 to 64 letters"
-        refused(mpc, ConfigError, what, lambda: mpc.keep(name, x, config=here.configs))
-        refused(mpc, ConfigError, what, lambda: mpc.keep("x", {name: x}, config=here.configs))
-        refused(mpc, ConfigError, what, lambda: mpc.kept(name, config=here.configs))
-        refused(mpc, ConfigError, what, lambda: mpc.forget(name, config=here.configs))
+        for call, given in (("keep", (name, x)), ("keep", ("x", {name: x})), ("kept", (name,)), ("forget", (name,))):
+            refused(ConfigError, what, mpc, call, *given, config=here.configs)
 
 
 def test_what_is_no_secret_array_is_refused_and_the_name_is_free_still(made: Any) -> None:
@@ -326,34 +323,17 @@ def test_what_is_no_secret_array_is_refused_and_the_name_is_free_still(made: Any
     with here.session() as mpc, here.session() as other:
         x = mpc.input([1], owner=0)
         for value in ([1, 2], 3, {}, None, [x], (x,)):
-            refused(
-                mpc,
-                ConfigError,
-                "keep: 'x' is not a secret array, or a dictionary of some",
-                lambda value=value: mpc.keep("x", value, config=here.configs),
-            )  # type: ignore[arg-type]
-        refused(
-            mpc,
-            ConfigError,
-            "keep: 'b' of 'x' is not a secret array",
-            lambda: mpc.keep("x", {"a": x, "b": 3}, config=here.configs),
-        )  # type: ignore[dict-item]
+            what = "keep: 'x' is not a secret array, or a dictionary of some"
+            refused(ConfigError, what, mpc, "keep", "x", value, config=here.configs)
+        what = "keep: 'b' of 'x' is not a secret array"
+        refused(ConfigError, what, mpc, "keep", "x", {"a": x, "b": 3}, config=here.configs)
         foreign = other.input([1], owner=0)
-        refused(
-            mpc,
-            DtypeError,
-            "keep: the array is of another session: keep it there",
-            lambda: mpc.keep("x", foreign, config=here.configs),
-        )
-        for config in (None, here.configs[0], here.configs[:2]):
-            refused(
-                mpc,
-                ConfigError,
-                "keep: in a local session give config=, a list of 3 files",
-                lambda config=config: mpc.keep("x", x, config=config),
-            )
-        refused(mpc, ConfigError, "kept: in a local session give config=", lambda: mpc.kept("x"))
-        refused(mpc, ConfigError, "forget: in a local session give config=", lambda: mpc.forget("x"))
+        what = "keep: the array is of another session: keep it there"
+        refused(DtypeError, what, mpc, "keep", "x", foreign, config=here.configs)
+        for call, given in {"keep": ("x", x), "kept": ("x",), "forget": ("x",)}.items():
+            for config in (None, here.configs[0], here.configs[:2]):
+                what = f"{call}: in a local session give config=, a list of 3 files"
+                refused(ConfigError, what, mpc, call, *given, config=config)
         mpc.keep("x", x, config=here.configs)
         other.keep("y", foreign, config=here.configs)
     assert here.kept("x").tolist() == [1] and here.kept("y").tolist() == [1]

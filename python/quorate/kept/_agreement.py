@@ -137,12 +137,12 @@ class PartyStores:
         if chosen is not None:
             return
         faults = "; ".join(fault for versions in self.versions.values() for fault in versions.faults)
-        here = f"; here: {faults}" if faults else ""
+        here = f" (here: {faults})" if faults else ""
         if not any(stated):
-            raise KeptError(at(f"kept: no party has a value {self._name!r}{here}: keep it first, with mpc.keep"))
+            raise KeptError(at(f"kept: no party has a value {self._name!r}: keep it first, with mpc.keep{here}"))
         having = ", ".join(str(party) for party, versions in enumerate(stated) if versions)
-        what = f"there is no version of {self._name!r} that all parties have whole; some are at party {having}{here}"
-        raise KeptError(at(f"kept: {what}: keep it again, or restore the stores of the others"))
+        what = f"there is no version of {self._name!r} that all parties have whole; some are at party {having}"
+        raise KeptError(at(f"kept: {what}: keep it again, or restore the stores of the others{here}"))
 
     def new(self, agreed: Agreed, form: Form) -> Version:
         """Returns the version that comes after all others."""
