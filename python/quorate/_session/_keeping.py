@@ -83,8 +83,8 @@ class Keeping:
                 stores.on_each(lambda _, versions: versions.drop(version))
                 raise
             stores.on_each(lambda _, versions: versions.make_current(version))
-            stores.warn_of_left()
         self._kept.arrays[name], self._kept.forms[name] = arrays, form
+        stores.warn_of_left()
 
     def kept(self, name: str, config: PartyFiles = None) -> Any:
         """Returns a value that an earlier session of the same parties kept, or this one.
