@@ -14,7 +14,7 @@ BY_TEST: dict[str, list[str]] = {
         "give the list that `agreed` returned",
     ],
     "test_campaign_freeze.py::test_keys_that_are_lost_or_moved_are_named": [
-        "so this campaign's packets are lost: end it, and ask the clients again in a new campaign",
+        "this campaign's packets are lost: end it, and ask the clients again in a new campaign",
     ],
     "test_campaign_freeze.py::test_a_key_that_cannot_be_erased_is_removed_by_hand": [
         "cannot be erased ({}): remove it by hand",
