@@ -13,16 +13,13 @@ BY_TEST: dict[str, list[str]] = {
         "keep it first, with mpc.keep",
     ],
     "test_kept_values.py::test_where_parties_may_cheat_nothing_is_kept @ spdz2k": [
-        "use `rss`, `aby`, or `pika` without malicious=True",
+        "keep values in a session of another family or without them",
     ],
     "test_kept_values.py::test_sessions_of_another_family_do_not_read_it": [
         "open such a session, or keep it again",
     ],
     "test_kept_values.py::test_strict_sessions_keep_values_of_known_range": [
         "keep it again, clipped or from inputs with bounds",
-    ],
-    "test_kept_values.py::test_a_party_of_a_deployment_names_its_files": [
-        "give config=, the `party.toml` beside the party's `serve.toml`",
     ],
     "test_kept_crashes.py::test_what_does_not_open_is_not_stated @ the key gone": [
         "keep it again, or restore the stores of the others",
@@ -38,6 +35,15 @@ BY_TEST: dict[str, list[str]] = {
         "explain it at a party that has it, with --config its party.toml",
     ],
     "test_kept_programs.py::test_what_depends_on_clients_is_not_kept": [
-        "reveal results in the program that reads the campaign",
+        'reveal results here, or make a campaign with keep = "yes"',
+    ],
+    "test_kept_stores.py::test_any_failure_of_a_store_is_told": [
+        "the store failed: {}: look at its disk",
+    ],
+    "test_kept_stores.py::test_a_form_of_a_newer_release_is_named": [
+        "was written by a newer release: install that one, or keep the value again",
+    ],
+    "test_kept_crashes.py::test_a_name_that_another_process_works_on": [
+        "already: wait until it has ended that",
     ],
 }
