@@ -88,6 +88,7 @@ def in_order(order: int) -> Callable[..., Any]:
     return lambda *arguments: dict(list(real(*arguments).items())[::order])
 
 
+@pytest.mark.filterwarnings("ignore:keep of 'x'. an older version is still at party:RuntimeWarning")
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_kill_at_any_write_leaves_the_old_value_or_the_new_one(
     here: Offices, monkeypatch: pytest.MonkeyPatch, order: int
