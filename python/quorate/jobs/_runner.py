@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,10 @@ from quorate.jobs._queue import Queue, Started
 from quorate.jobs._watch import END_S, Watch, close_input, until_stored
 from quorate_client.keys import to_text
 
-__all__ = ["Runner", "check_child", "session_of"]
+__all__ = ["OnEnd", "Runner", "check_child", "session_of"]
+
+#: Called when a job's process has ended: the program's hash, the job's next state, and the seconds that it ran.
+OnEnd = Callable[[bytes, str, float], None]
 
 LOG = logging.getLogger("quorate.serve")
 
@@ -82,10 +86,14 @@ class Runner:
         queue: the jobs.
         config: the file of the party, `party.toml`.
         woken: called after each end of a job.
+        on_end: called when a job's process has ended.
     """
 
-    def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], on_end: OnEnd | None = None
+    ) -> None:
         self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
+        self._on_end = on_end
         self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
         self._mutex = threading.Lock()
         self._stopping = threading.Event()
@@ -168,7 +176,7 @@ class Runner:
                 undo.callback(_discard, process)
                 LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
                 watch = Watch(process, read, self._queue, started, self._stopping, self._store)
-                self._begin(self._watched, watch, spec, made)
+                self._begin(self._watched, watch, spec, made, started.program.hash)
             except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
                 LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
                 undo.close()
@@ -202,9 +210,12 @@ class Runner:
         until_stored(lambda: self._queue.unconnected(job), self._stopping)
         self._woken()
 
-    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str]) -> None:
+    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], program: bytes) -> None:
+        begun = time.monotonic()
         try:
-            watch.run(spec)
+            state = watch.run(spec)
+            if self._on_end is not None:
+                self._on_end(program, state, time.monotonic() - begun)
         finally:
             folder.cleanup()
             self._woken()

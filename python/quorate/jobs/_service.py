@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
 from quorate.jobs._queue import Job, Queue
-from quorate.jobs._runner import Runner, check_child
+from quorate.jobs._runner import OnEnd, Runner, check_child
 from quorate.jobs._turns import Turns, call
 from quorate_client import Deployment, JobRequest, JobState, ServiceKey, WireError
 from quorate_client.job import Call, read_call
@@ -61,20 +61,26 @@ class Jobs:
         settings: the server's settings.
         service_key: its keys.
         clock: its clock, in seconds since 1970.
+        on_end: called when a job's process has ended: the program's hash, the job's next state, and the seconds.
 
     Raises:
         ConfigError, CampaignError: as for `check_deployment`, and if processes of jobs cannot import Quorate.
     """
 
     def __init__(
-        self, store: Store, settings: Settings, service_key: ServiceKey, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        settings: Settings,
+        service_key: ServiceKey,
+        clock: Callable[[], float] = time.time,
+        on_end: OnEnd | None = None,
     ) -> None:
         self.deployment = check_deployment(settings, service_key)
         check_child()
         self.queue = Queue(store, self.deployment.hash, clock)
         self._store, self._me, self._key, self._clock = store, settings.me, service_key, clock
         self._days = settings.limits.results_days
-        self.runner = Runner(store, self.queue, settings.party, self._wake)
+        self.runner = Runner(store, self.queue, settings.party, self._wake, on_end)
         self._over = threading.Event()
         self._turns: Turns | None = None
         if settings.me == 0:

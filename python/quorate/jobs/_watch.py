@@ -64,8 +64,8 @@ class Watch:
         self._told_at: float | None = None
         self._reason, self._is_lost = "", False
 
-    def run(self, spec: bytes) -> None:
-        """Hands the process its work, waits for its end, and keeps what it reported."""
+    def run(self, spec: bytes) -> str:
+        """Hands the process its work, waits for its end, and keeps what it reported. Returns the job's next state."""
         try:
             try:
                 self._watch(spec)
@@ -79,7 +79,7 @@ class Watch:
         finally:
             os.close(self._report)
             close_input(self._process)
-        self._settle()
+        return self._settle()
 
     def _watch(self, spec: bytes) -> None:
         begun = time.monotonic()
@@ -144,8 +144,8 @@ class Watch:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    def _settle(self) -> None:
-        """Moves the job on: by this server's own reason, else by what was reported."""
+    def _settle(self) -> str:
+        """Moves the job on: by this server's own reason, else by what was reported. Returns its next state."""
         report = Report.of(bytes(self._data))
         if self._is_lost:  # some of the report may be lost too, so the use counts
             report = dataclasses.replace(report, connected=True)
@@ -157,6 +157,7 @@ class Watch:
             until_stored(lambda: self._queue.ended(self._job, state, why, result, cheated=cheated), self._stopping)
         else:
             until_stored(lambda: self._queue.unconnected(self._job, state, why, cheated=cheated), self._stopping)
+        return state
 
     def _outcome(self, report: Report) -> tuple[str, str, bytes | None]:
         """Returns the next state of the job, why, and the sealed result."""

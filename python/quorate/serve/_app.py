@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -37,7 +38,17 @@ def _json(data: bytes, status: int = 200) -> Response:
     return Response(data, status, media_type="application/json")
 
 
-def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], jobs: Jobs | None = None) -> Guarded:
+#: Called after an answer: the request's method, the route in its general form, the status, and the seconds.
+Answered = Callable[[str, str, int, float], None]
+
+
+def make_app(
+    registry: Registry,
+    memory_bytes: int,
+    ready: Callable[[], bool],
+    jobs: Jobs | None = None,
+    answered: Answered | None = None,
+) -> Guarded:
     """Returns the application.
 
     Args:
@@ -45,6 +56,7 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], j
         memory_bytes: bytes of bodies that may be held at the same time.
         ready: whether requests should be sent to this server.
         jobs: the jobs, if this server runs any.
+        answered: called after each answer.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     # Checks are arithmetic of the processor; more threads than cores only wait for each other.
@@ -101,7 +113,7 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], j
     async def failed(_: Request, error: Exception) -> Response:
         return problem_of(error, registry.clock())
 
-    return Guarded(app, registry)
+    return Guarded(app, registry, answered)
 
 
 async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Executor) -> Response:
@@ -118,10 +130,11 @@ class Guarded:
     Args:
         app: the application.
         registry: the campaigns, which state their prefixes and origins.
+        answered: called after each answer.
     """
 
-    def __init__(self, app: FastAPI, registry: Registry) -> None:
-        self._app, self._registry = app, registry
+    def __init__(self, app: FastAPI, registry: Registry, answered: Answered | None = None) -> None:
+        self._app, self._registry, self._answered = app, registry, answered
 
     def close(self) -> None:
         """Gives up checks that wait for a thread."""
@@ -134,9 +147,12 @@ class Guarded:
             return
         headers = dict(_HEADERS)
         sent: list[str] = []
+        status, begun = 0, time.monotonic()
 
         async def told(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 extra = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
@@ -158,6 +174,10 @@ class Guarded:
                 await problem_of(error, self._registry.clock())(scope, receive, told)
             elif sent[-1] != "end":
                 raise _CutOff from None  # its cause may hold values, and uvicorn prints causes
+        finally:
+            if self._answered is not None and status:
+                route = getattr(scope.get("route"), "path", "none")
+                self._answered(scope["method"], route, status, time.monotonic() - begun)
 
     async def _allowed(self, scope: Message) -> dict[str, str]:
         """Removes the prefix from the path, and returns the headers for the origin of a browser's page.

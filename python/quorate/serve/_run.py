@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import os
 import resource
 import signal
@@ -12,7 +13,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -33,6 +34,9 @@ from quorate.serve._listening import Listening, Loop, Patient
 from quorate.serve._problems import LOG
 from quorate.serve._registry import Registry
 from quorate_client import ServiceKey
+
+if TYPE_CHECKING:
+    from quorate.serve._metrics import Listener, Metrics
 
 __all__ = ["Serving", "serve"]
 
@@ -57,16 +61,22 @@ class Serving:
         context = _tls(settings)
         limits = settings.limits
         _allow_descriptors(limits.connections + _OWN_DESCRIPTORS)
-        self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
-        try:
-            self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key)
+        with contextlib.ExitStack() as undo:
+            self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
+            undo.callback(self._store.close)
+            metrics = None if settings.metrics is None else _metrics(settings, self._store, self._is_ready)
+            on_end = None if metrics is None else metrics.job_ended
+            self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key, on_end=on_end)
             self._socket = Listening(settings.host, settings.port, limits.connections, limits.connections_per_address)
-        except BaseException:
-            self._store.close()
-            raise
-        registry = Registry(self._store, settings.me, service_key)
-        self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs)
-        self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            undo.callback(self._socket.close)
+            registry = Registry(self._store, settings.me, service_key)
+            answered = None if metrics is None else metrics.answered
+            self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs, answered)
+            self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            self._listener: Listener | None = None
+            if metrics is not None and settings.metrics is not None:
+                self._listener = metrics.listen(*settings.metrics, None if self._jobs is None else self._jobs.queue)
+            undo.pop_all()
         self._days = limits.results_days
         self.port: int = self._socket.getsockname()[1]
         _warn_of_certificates(self._store, settings)
@@ -95,6 +105,8 @@ class Serving:
             loop.run_until_complete(self._server.serve([self._socket]))
         finally:
             self._app.close()
+            if self._listener is not None:
+                self._listener.close()
             with contextlib.suppress(Exception):
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
@@ -106,6 +118,11 @@ class Serving:
     def stop(self) -> None:
         """Lets `run` end, within two seconds; answers that take longer are cut off."""
         self._server.should_exit = True
+
+    @property
+    def metrics_port(self) -> int | None:
+        """The port of the metrics, if they are served."""
+        return None if self._listener is None else self._listener.port
 
     @property
     def is_started(self) -> bool:
@@ -138,6 +155,19 @@ class _Server(uvicorn.Server):
 
     def _told(self, *_: object) -> None:
         self.should_exit = True
+
+
+def _metrics(settings: Settings, store: Store, ready: Callable[[], bool]) -> Metrics:
+    """Returns the metrics.
+
+    Raises:
+        ConfigError: the library for them is missing.
+    """
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise ConfigError("`metrics` in serve.toml needs prometheus-client: pip install prometheus-client")
+    from quorate.serve._metrics import Metrics
+
+    return Metrics(settings, store, ready)
 
 
 def _allow_descriptors(wanted: int) -> None:
@@ -201,5 +231,7 @@ def serve(config: str | os.PathLike[str]) -> None:
     settings = Settings.read(config)
     serving = Serving(settings)
     LOG.info("serves clients at https://%s:%s, as server %s", settings.host, serving.port, settings.me)
+    if settings.metrics is not None:
+        LOG.info("serves metrics at http://%s:%s/metrics", settings.metrics[0], serving.metrics_port)
     serving.run()
     LOG.info("has ended")
