@@ -482,5 +482,5 @@ print((x[:4] * y[:4]).reveal())
     running[2].signal(signal.SIGINT)
     ended = [party.end() for party in running]
     assert statuses(ended) == [0, 0, 0], ended
-    assert [e.out.split("\n")[1] for e in ended] == ["RunAborted", "RunAborted", "KeyboardInterrupt"]
+    assert [e.out.split("\n")[1] for e in ended] == ["PeerEnded", "PeerEnded", "KeyboardInterrupt"]
     assert all("[0 1 4 9]" in e.out for e in ended)

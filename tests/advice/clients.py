@@ -121,7 +121,7 @@ BY_TEST: dict[str, list[str]] = {
         "send them later",
     ],
     "test_serve_metrics.py::test_only_addresses_of_the_loopback": [
-        "write a loopback address, as in \"127.0.0.1:9100\", and let an agent on this machine forward them",
+        'write a loopback address, as in "127.0.0.1:9100", and let an agent on this machine forward them',
     ],
     "test_campaign_serve.py::test_servers_below_a_path": [
         "send requests to this server's address in the campaign",

@@ -24,8 +24,9 @@ from typing import Any
 from quorate import errors
 from quorate.campaigns import Refused, Store
 from quorate.errors import ConfigError
+from quorate.jobs._events import about
 from quorate.jobs._queue import Queue, Started
-from quorate.jobs._watch import END_S, Watch, close_input, until_stored
+from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
 from quorate_client.keys import to_text
 
 __all__ = ["OnEnd", "Runner", "check_child", "session_of"]
@@ -163,7 +164,7 @@ class Runner:
     def _spawn(self, started: Started, lock: int) -> None:
         """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
         job, asked = started.job.id, started.job.asked
-        about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
+        what = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
         with contextlib.ExitStack() as undo:
             try:
                 made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
@@ -174,11 +175,13 @@ class Runner:
                     spec = self._spec(started, Path(made.name))
                     process = self._process(made.name, write, lock)
                 undo.callback(_discard, process)
-                LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
+                fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
+                LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
                 watch = Watch(process, read, self._queue, started, self._stopping, self._store)
                 self._begin(self._watched, watch, spec, made, started.program.hash)
             except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
-                LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
+                fields = about("job.not_started", job.hex(), error_type=type(error).__name__)
+                LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__, extra=fields)
                 undo.close()
                 self._give_back(job)
                 return
@@ -200,7 +203,8 @@ class Runner:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
             [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, str(report)],
             stdin=subprocess.PIPE,
-            stdout=2,  # what it prints goes to this server's log
+            stdout=subprocess.PIPE,  # what it prints goes to this server's log
+            stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
             pass_fds=(report, lock),
@@ -244,4 +248,4 @@ def _discard(process: subprocess.Popen[bytes]) -> None:
     """Ends a process that has got no work."""
     process.kill()
     process.wait()
-    close_input(process)
+    close_pipes(process)

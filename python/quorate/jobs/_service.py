@@ -12,6 +12,7 @@ from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
+from quorate.jobs._events import about
 from quorate.jobs._queue import Job, Queue
 from quorate.jobs._runner import OnEnd, Runner, check_child
 from quorate.jobs._turns import Turns, call
@@ -90,7 +91,9 @@ class Jobs:
     def begin(self) -> None:
         """Ends the job that ran when this server was last stopped, and starts the threads."""
         self.queue.restarted()
-        LOG.info("runs jobs of the list of servers with the hash %s", self.deployment.hash.hex())
+        deployment = self.deployment.hash.hex()
+        fields = about("jobs.begun", deployment=deployment)
+        LOG.info("runs jobs of the list of servers with the hash %s", deployment, extra=fields)
         threading.Thread(target=self._tidy, name="quorate tidy", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()
@@ -119,7 +122,7 @@ class Jobs:
                 self.queue.tidy(self._days)
             except StoreError as error:
                 if not self._over.is_set():
-                    LOG.error("%s", error)
+                    LOG.error("%s", error, extra=about("store.error"))
             self._over.wait(_TIDY_S)
 
     def check_request(self, body: bytes, signature: str) -> tuple[JobRequest, bytes]:

@@ -15,11 +15,11 @@ from starlette.responses import Response
 
 from quorate.campaigns import Intake, Refused
 from quorate.errors import QuorateError
-from quorate.jobs import Jobs
+from quorate.jobs import Jobs, about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_of, read
 from quorate.serve._jobs import add_jobs, refuse_jobs
-from quorate.serve._problems import problem, problem_of
+from quorate.serve._problems import LOG, problem, problem_of
 from quorate.serve._registry import Registry
 from quorate_client.statements import results_to_json
 
@@ -91,7 +91,13 @@ def make_app(
         intake = registry.intake(campaign)  # `Guarded` has just read it
         length = length_of(request, intake.lengths)
         with memory.held(holder_of(request.client.host if request.client else "")) as held:
-            return await _stored(intake, await read(request, length, held), pool)
+            body = await read(request, length, held)
+            try:
+                return await _stored(intake, body, pool)
+            except Refused as error:
+                fields = about("packet.refused", f"{intake.campaign.hash.hex()[:16]}-", status=error.status)
+                LOG.debug("a packet was refused: %s", error.what, extra=fields)
+                raise
 
     @app.get(_CAMPAIGNS + "{campaign}/packets/{client}")
     def status(campaign: str, client: str, request: Request) -> Response:
@@ -121,6 +127,9 @@ async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Exec
     offer = await loop.run_in_executor(pool, intake.check, memoryview(body))
     stored_at = await asyncio.wrap_future(intake.store(offer))
     receipt = await loop.run_in_executor(pool, intake.receipt, offer, stored_at)
+    header = offer.packet.header
+    trace = f"{header.campaign.hex()[:16]}-{header.digest.hex()[:16]}"
+    LOG.info("packet %s is stored", trace, extra=about("packet.stored", trace))
     return _json(receipt.to_json(), 201)
 
 
