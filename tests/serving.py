@@ -108,7 +108,7 @@ def as_process(server: Served, *options: str) -> Iterator[subprocess.Popen[str]]
     config = server.folder / "party.toml"
     config.write_text(f'me = {server.me}\nprotocol = "rss"\nkey = "x"\n{parties}')
     log = server.folder / "log"
-    with log.open("a") as file:
+    with log.open("w") as file:
         command = [QUORATE, "serve", "--config", str(config), *options]
         process = subprocess.Popen(command, stdout=file, stderr=file, text=True)
     try:

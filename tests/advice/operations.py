@@ -8,6 +8,7 @@ BY_TEST: dict[str, list[str]] = {
         "run `quorate doctor` at all of them",
         "start `quorate doctor` there, or open the port",
     ],
+    "test_doctor.py::test_a_host_that_has_no_address": ["correct it, or look at the name service here"],
     "test_doctor.py::test_releases": ["install one release everywhere"],
     "test_doctor.py::test_clocks @ apart": ["let both follow a time server (NTP)"],
     "test_doctor.py::test_clocks @ others": ["let it follow a time server (NTP)"],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate._command._doctor_files import Party, disk, expiry, listens, party_of
-from quorate._command._doctor_links import Probes, Seen, exchanged
+from quorate._command._doctor_links import UNNAMED, Probes, Seen, exchanged
 from quorate._command._exit_status import FAILED, OK
 from quorate._command._findings import Findings
 from quorate._quorate import __version__
@@ -104,12 +104,13 @@ def _look_there(
 def _blame(party: Party, probes: Probes, error: QuorateError, found: Findings) -> None:
     """Finds the party at fault where no session could be opened: by its address, else by the session's own error."""
     text = str(error)
-    if isinstance(error, ConfigError):  # about this party, or about a peer that it names
+    faults = {peer: why for peer, _ in party.peers if (why := probes.fault(peer)) is not None}
+    if isinstance(error, ConfigError) and UNNAMED not in faults.values():  # about this party, or a peer that it names
         found.wrong("links", text)
         return
     for peer, address in party.peers:
-        if (why := probes.fault(peer)) is not None:
-            found.wrong("address", f"party {peer} {why.format(address=address)}", peer)
+        if peer in faults:
+            found.wrong("address", f"party {peer} {faults[peer].format(address=address)}", peer)
         else:
             found.good("address", f"party {peer} listens at {address}", peer)
     found.wrong("links", text)

@@ -16,7 +16,7 @@ from quorate._quorate import __version__
 from quorate.dtypes import int as int_dtype
 from quorate.session import Session
 
-__all__ = ["Probes", "Seen", "exchanged"]
+__all__ = ["UNNAMED", "Probes", "Seen", "exchanged"]
 
 _TRY_S, _PAUSE_S = 3.0, 0.5
 _WORD = int_dtype(64)
@@ -25,6 +25,7 @@ _TURNS = 5
 
 _REFUSED = "does not listen at {address}: start `quorate doctor` there, or open the port"
 _SILENT = "does not answer at {address}: its machine is off, or a firewall on the way drops connections"
+UNNAMED = "has the address {address}, whose host name does not resolve: correct it, or look at the name service here"
 _OTHER = "cannot be reached at {address} from this machine"
 
 
@@ -76,6 +77,8 @@ class Probes:
 
 
 def _fault(error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return UNNAMED
     if isinstance(error, ConnectionRefusedError):
         return _REFUSED
     return _SILENT if isinstance(error, TimeoutError) else _OTHER
