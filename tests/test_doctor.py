@@ -158,14 +158,27 @@ def test_for_people_it_ends_with_one_sentence(deployment: Deployment, capsys: py
 # ---- this party alone ----------------------------------------------------------------------------------------------
 
 
+WHOLE = """me = 0
+protocol = "aby"
+key = "x.key"
+[[party]]
+address = "a:1"
+certificate = "x.crt"
+[[party]]
+address = "b:1"
+certificate = "y.crt"
+"""
+
+
 def test_files_that_are_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "party.toml"
     for text, words in (
         (None, "cannot be read"),
-        ("me =", "cannot be read"),
-        ("me = 0", "is no party's configuration: it states `me`"),
-        ('me = 4\nprotocol = "rss"\n[[party]]\naddress = "a:1"\ncertificate = "x"\n', "is no party's configuration"),
-        ('me = 0\nprotocol = "rss"\n[[party]]\naddress = "a"\ncertificate = "x"\n', "is not of the form host:port"),
+        ("me =", "expected"),
+        ("me = 0", "missing field `protocol`"),
+        (WHOLE.replace("me = 0", "me = 4"), "me = 4"),
+        (WHOLE.replace("a:1", "a"), "has no port"),
+        (WHOLE + "more = 1\n", "more"),
     ):
         if text is not None:
             path.write_text(text)

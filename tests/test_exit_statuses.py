@@ -100,7 +100,7 @@ def test_a_peer_that_is_told_to_end(deployment: Deployment, number: int, status:
     deployment.running[1].signal(number)
     assert deployment.running[1].end().status == status
     for ended in others(deployment):
-        assert ended.status == 5 and "PeerEnded: party 1 stopped the run: its user interrupted it" in error_of(ended)
+        assert ended.status == 5 and "PeerEnded: party 1 stopped the run" in error_of(ended)
 
 
 def test_a_peer_that_is_gone_is_lost(deployment: Deployment) -> None:

@@ -21,12 +21,12 @@ from quorate._command._ending import end_in_time
 from quorate._command._exit_status import FAILED, INTERRUPTED, OK, UNREAD, exit_status
 from quorate._command._file_options import add_file_options, file_settings
 from quorate._command._jobs import add_job, run_job
+from quorate._command._keygen import keygen
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
 from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import (
-    ConfigError,
     QuorateError,
 )
 
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
     keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
+    keygen.add_argument("--renew", action="store_true", help="make another pair beside the one that is there")
 
     doctor = commands.add_parser("doctor", help="looks at a deployment from one party, and says whose fault it is")
     add_doctor(doctor)
@@ -403,11 +404,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _keygen(options: argparse.Namespace) -> int:
-    from quorate import _quorate
-
-    if options.party < 0:
-        raise ConfigError(f"parties are numbered from 0; {options.party} is not a party")
-    print(_quorate.keygen(str(options.dir), options.party))
+    print(keygen(options.dir, options.party, options.renew))
     return OK
 
 

@@ -9,6 +9,10 @@ BY_TEST: dict[str, list[str]] = {
         "start `quorate doctor` there, or open the port",
     ],
     "test_doctor.py::test_a_host_that_has_no_address": ["correct it, or look at the name service here"],
+    "test_keygen.py::test_nothing_is_overwritten": [
+        "leave --renew out to make the first one",
+        "exists already and is not overwritten; move it away to make a new one",
+    ],
     "test_doctor.py::test_releases": ["install one release everywhere"],
     "test_doctor.py::test_clocks @ apart": ["let both follow a time server (NTP)"],
     "test_doctor.py::test_clocks @ others": ["let it follow a time server (NTP)"],

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from quorate import _quorate
 from quorate._command._findings import Findings
 from quorate.errors import ConfigError
 
@@ -80,32 +81,19 @@ def _lines(fields: dict[str, Any]) -> list[str]:
 
 
 def party_of(file: Path) -> Party:
-    """Reads a party.toml.
+    """Reads a party.toml, as a session does.
 
     Raises:
-        ConfigError: it cannot be read, lacks what is looked at, or has an address of another form.
+        ConfigError: it cannot be used; or it has an address of another form.
     """
-    try:
-        fields = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from None
-    try:
-        parties = fields["party"]
-        me = int(fields["me"])
-        if not 0 <= me < len(parties):
-            raise ValueError
-        addresses = tuple(str(one["address"]) for one in parties)
-        certificates = tuple(file.parent / str(one["certificate"]) for one in parties)
-        listen = None if "listen" not in fields else str(fields["listen"])
-        made = Party(file, me, str(fields["protocol"]), addresses, certificates, listen, fields)
-    except (KeyError, TypeError, ValueError):
-        raise ConfigError(
-            f"{file} is no party's configuration: it states `me`, `protocol`, `key`, and an address and a certificate "
-            "for each [[party]]"
-        ) from None
+    me, protocol, _ = _quorate.read_config(str(file))
+    fields = tomllib.loads(file.read_text(encoding="utf-8"))
+    addresses = tuple(str(one["address"]) for one in fields["party"])
+    certificates = tuple(file.parent / str(one["certificate"]) for one in fields["party"])
+    listen = fields.get("listen")
     for address in (*addresses, *([] if listen is None else [listen])):
         place_of(address)
-    return made
+    return Party(file, me, protocol, addresses, certificates, listen, fields)
 
 
 def place_of(address: str) -> tuple[str, int]:

@@ -41,9 +41,16 @@ def call(deployment: Deployment, key: ServiceKey, server: int, path: str) -> int
             headers = {"Quorate-Signature": signature}
             return links.ask(server, deployment.servers[server], "POST", path, headers, b"", 1 << 16).status
     except ClientError as error:
-        trace = from_text(path.split("/")[2]).hex()
-        LOG.warning("%s", error, extra=about("peer.unreachable", trace, server=server))
+        LOG.warning("%s", error, extra=about("peer.unreachable", _job_of(path), server=server))
         return 0
+
+
+def _job_of(path: str) -> str:
+    """Returns the id of the job that a path names, as the log has it; nothing for other paths."""
+    try:
+        return from_text(path.split("/")[2]).hex()
+    except ValueError:
+        return ""
 
 
 class Turns:
