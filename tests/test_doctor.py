@@ -176,7 +176,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, capsys: pytest.CaptureF
         (None, "cannot be read"),
         ("me =", "expected"),
         ("me = 0", "missing field `protocol`"),
-        (WHOLE.replace("me = 0", "me = 4"), "me = 4"),
+        (WHOLE.replace("me = 0", "me = 4"), "`me` is 4, and the number of parties"),
         (WHOLE.replace("a:1", "a"), "has no port"),
         (WHOLE + "more = 1\n", "more"),
     ):

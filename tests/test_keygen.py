@@ -41,9 +41,8 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for name in ("party1.new.key", "party1.new.crt"):
         (tmp_path / name).write_text("mine")
         assert keygen(tmp_path, "--renew") == 2
-        assert (
-            f"{name} exists already and is not overwritten; move it away to make a new one" in capsys.readouterr().err
-        )
+        err = capsys.readouterr().err
+        assert f"{name} exists already and is not overwritten; move it away to make a new one" in err
         assert (tmp_path / name).read_text() == "mine"
         (tmp_path / name).unlink()
     (tmp_path / "party1.crt").write_text("no certificate")

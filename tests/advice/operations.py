@@ -9,6 +9,10 @@ BY_TEST: dict[str, list[str]] = {
         "start `quorate doctor` there, or open the port",
     ],
     "test_doctor.py::test_a_host_that_has_no_address": ["correct it, or look at the name service here"],
+    "test_keygen.py::test_a_renewed_key_stands_beside_the_old_one": [
+        "Send {} to the other parties, and compare the new fingerprint by another channel",
+        "Run `quorate doctor party.toml` at all parties, then erase",
+    ],
     "test_keygen.py::test_nothing_is_overwritten": [
         "leave --renew out to make the first one",
         "exists already and is not overwritten; move it away to make a new one",
