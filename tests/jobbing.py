@@ -93,6 +93,7 @@ class Office:
         self.key = ClientKey.load(self.key_file)
         self.serving: list[subprocess.Popen[str] | None] = [None] * 3
         self.logs: list[Path] = []
+        self.options: list[str] = []  # of `quorate serve`
         fields = [self._server(party) for party in range(3)]
         self.servers = folder / "servers.toml"
         self.servers.write_text(listed_servers("rss", fields))
@@ -120,7 +121,7 @@ class Office:
     def start(self, *parties: int) -> None:
         for party in parties or range(3):
             with self.logs[party].open("a") as log:
-                command = [QUORATE, "serve", "--config", self.config(party)]
+                command = [QUORATE, "serve", "--config", self.config(party), *self.options]
                 self.serving[party] = subprocess.Popen(command, cwd=self.folder, stderr=log, text=True)
         for party in parties or range(3):
             wait_until(lambda party=party: "serves clients at" in self.log(party).rpartition("has ended")[2])

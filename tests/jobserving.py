@@ -28,8 +28,8 @@ CODE = "def program(mpc, rows, region):\n    return rows\n"
 class FakeRunner:
     """A runner whose jobs run until a test ends them."""
 
-    def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None]) -> None:
-        self.store, self.queue, self.woken = store, queue, woken
+    def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], on_end: Any = None) -> None:
+        self.store, self.queue, self.woken, self.on_end = store, queue, woken, on_end
         self.started: list[bytes] = []
         self.is_over = False
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from quorate.campaigns import Limits, Settings, Store, approve
 from quorate.serve._run import Serving
 from quorate_client import Campaign, ClientKey, ServiceKey
 from quorate_client.keys import to_text, write_private
+from warm import QUORATE
 
 SOON = 20.0  # beyond this a server counts as hung
 
@@ -93,6 +95,31 @@ class Served:
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         lines += [f"Content-Length: {len(body)}"] if body is not None else []
         return self.send("\r\n".join([*lines, "", ""]).encode() + (body or b""))
+
+
+@contextlib.contextmanager
+def as_process(server: Served, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs a server that is not started as `quorate serve`; its log is the file `log` of its folder."""
+    files = {name: getattr(server.settings, name) for name in ("certificate", "key", "store", "store_key")}
+    lines = [f'listen = "127.0.0.1:{server.port}"', *(f'{name} = "{file}"' for name, file in files.items())]
+    text = "\n".join([*lines, f'service_key = "{server.settings.service_key}"', ""])
+    (server.folder / "serve.toml").write_text(text)
+    parties = "".join(f'[[party]]\naddress = "127.0.0.1:{i}"\ncertificate = "x"\n' for i in range(1, 4))
+    config = server.folder / "party.toml"
+    config.write_text(f'me = {server.me}\nprotocol = "rss"\nkey = "x"\n{parties}')
+    log = server.folder / "log"
+    with log.open("w") as file:
+        command = [QUORATE, "serve", "--config", str(config), *options]
+        process = subprocess.Popen(command, stdout=file, stderr=file, text=True)
+    try:
+        deadline = time.monotonic() + 3 * SOON
+        while "serves clients at" not in log.read_text():
+            assert process.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def answer_of(connection: ssl.SSLSocket) -> Answer:

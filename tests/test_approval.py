@@ -114,7 +114,7 @@ def test_whatever_else_is_refused_before_anything_is_sent(deployment: Deployment
     assert old in BODY
     hashes, log = approval(deployment.script(BODY)), deployment.folder / "audit.jsonl"
     ended = run(deployment, deployment.script(BODY.replace(old, new, 1)), "--approve", hashes, "--audit", str(log))
-    assert [e.status for e in ended] == [2, 1, 1], ended
+    assert [e.status for e in ended] == [2, 5, 5], ended
     said = error_of(ended[0])
     assert "NotApproved: this run is not approved, so nothing of it is sent: program " in said
     assert re.search(words, said), said
@@ -147,7 +147,7 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
     again = deployment.folder / "again.py"
     again.write_text("\n".join([*text[:2], "for _ in range(2):", *(f"    {line}" for line in text[2:])]))
     ended = run(deployment, again, "--approve", hashes)
-    assert [e.status for e in ended] == [2, 1, 1]
+    assert [e.status for e in ended] == [2, 5, 5]
     assert "approved for the first session of a process, and this one is session 2" in error_of(ended[0])
     # Opening a copy of the configuration is no first session either.
     copied = [

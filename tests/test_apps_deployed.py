@@ -64,6 +64,6 @@ def test_a_duplicate_is_named_to_its_owner_alone(deployment: Deployment) -> None
     ended = deployment.run(script)
     assert "element 4711 is more than once" in error_of(ended[0])
     for peer in ended[1:]:
-        assert peer.status == 1
+        assert peer.status == 5
         assert "party 0" in error_of(peer)
         assert "4711" not in peer.err

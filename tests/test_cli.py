@@ -42,7 +42,8 @@ def script(folder: Path, body: str = "") -> str:
     [
         (qr.CheatingDetected("a check failed"), 4), (qr.PeerLost("gone"), 3), (qr.PeerTimeout("silent"), 3),
         (qr.ConfigError("no such party"), 2), (qr.ProgramMismatch("differs"), 1), (qr.RangeError("too large"), 1),
-        (qr.RunAborted("stopped"), 1), (qr.SessionClosed("closed"), 1), (ValueError("a user's"), 1),
+        (qr.RunAborted("stopped"), 1), (qr.PeerEnded("stopped"), 5), (qr.SessionClosed("closed"), 1),
+        (ValueError("a user's"), 1),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -204,7 +205,7 @@ def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
         pressed = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, errors = process.communicate(timeout=LIMIT_SECONDS)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert time.monotonic() - pressed < 30
     assert "interrupted" in errors
     assert "Traceback" not in errors

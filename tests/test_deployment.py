@@ -266,7 +266,7 @@ def test_two_processes_of_one_party(deployment: Deployment) -> None:
     assert again.status == 2, again
     assert "is open at this party already, in process" in error_of(again)
     first.signal(signal.SIGINT)
-    assert first.end().status == 1
+    assert first.end().status == 130
 
 
 def test_keys_that_are_no_keys_are_made_anew(deployment: Deployment) -> None:
@@ -415,7 +415,7 @@ def test_a_script_that_fails_takes_the_others_along(deployment: Deployment) -> N
     assert ended[2].status == 1
     assert "no such record" in ended[2].err
     for e in ended[:2]:
-        assert e.status == 1, e
+        assert e.status == 5, e
         assert "party 2" in error_of(e)
         assert e.seconds < 15
 
@@ -427,7 +427,7 @@ def test_a_script_chooses_its_status(deployment: Deployment) -> None:
 def test_a_bad_input_stops_all_and_shows_its_value_to_its_owner_only(deployment: Deployment) -> None:
     body = PRODUCT.replace("[4, 5, 6]", "[4, 5, 4711]").replace("dtype=qr.int(64)", "dtype=qr.int(12)")
     ended = deployment.run(deployment.script(body))
-    assert statuses(ended) == [1, 1, 1], ended
+    assert statuses(ended) == [5, 1, 5], ended
     assert "RangeError" in error_of(ended[1])
     assert "4711" in error_of(ended[1])
     for e in (ended[0], ended[2]):
@@ -445,11 +445,11 @@ def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
     started = time.monotonic()
     running[1].signal(signal.SIGINT)
     interrupted = running[1].end()
-    assert interrupted.status == 1, interrupted
+    assert interrupted.status == 130, interrupted
     assert "interrupted" in interrupted.err
     for party in (running[0], running[2]):
         ended = party.end()
-        assert ended.status in (1, 3), ended
+        assert ended.status in (3, 5), ended
         assert "party 1" in error_of(ended)
     assert time.monotonic() - started < 20
 
@@ -459,7 +459,7 @@ def test_ctrl_c_while_waiting_for_the_others(deployment: Deployment) -> None:
     deployment.wait_until_listening(0)
     started = time.monotonic()
     lonely.signal(signal.SIGINT)
-    assert lonely.end().status == 1
+    assert lonely.end().status == 130
     assert time.monotonic() - started < 20
 
 
@@ -482,5 +482,5 @@ print((x[:4] * y[:4]).reveal())
     running[2].signal(signal.SIGINT)
     ended = [party.end() for party in running]
     assert statuses(ended) == [0, 0, 0], ended
-    assert [e.out.split("\n")[1] for e in ended] == ["RunAborted", "RunAborted", "KeyboardInterrupt"]
+    assert [e.out.split("\n")[1] for e in ended] == ["PeerEnded", "PeerEnded", "KeyboardInterrupt"]
     assert all("[0 1 4 9]" in e.out for e in ended)

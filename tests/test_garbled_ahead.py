@@ -176,5 +176,5 @@ def test_a_party_that_interrupts_a_run_garbled_ahead_can_ask_again(tmp_path: Pat
         deployment.stop()
     assert [e.status for e in ended] == [0, 0], ended
     assert [e.out.splitlines()[-1] for e in ended] == ["right True"] * 2, ended
-    told = [line for e in ended for line in e.out.splitlines() if line in ("KeyboardInterrupt", "RunAborted")]
-    assert sorted(told) == ["KeyboardInterrupt", "RunAborted"], ended
+    told = [line for e in ended for line in e.out.splitlines() if line in ("KeyboardInterrupt", "PeerEnded")]
+    assert sorted(told) == ["KeyboardInterrupt", "PeerEnded"], ended

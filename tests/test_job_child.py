@@ -153,15 +153,16 @@ def test_results_are_kept_sealed(servers: Servers) -> None:
     [("value", "ProgramError"), ("exit", "Ended"), ("large", "TooLarge"), ("neighbour", "ProgramError")],
 )
 def test_failures_have_a_word_and_no_value(
-    servers: Servers, what: str, why: str, capfd: pytest.CaptureFixture[str]
+    servers: Servers, what: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = [office.uses_of() for office in servers.offices]
-    job = servers.start(what)
-    assert servers.ended(job) == [("failed", why)] * 2
+    with caplog.at_level("INFO", "quorate.serve"):
+        job = servers.start(what)
+        assert servers.ended(job) == [("failed", why)] * 2
     assert [office.uses_of() for office in servers.offices] == [uses + 1 for uses in before]
     for office in servers.offices:
         assert "90210" not in repr(office.rows("SELECT * FROM jobs"))
-    err = capfd.readouterr().err
+    err = caplog.text
     assert what != "value" or "the salary is 90210" in err  # the operator's log has it
     assert what != "neighbour" or "No module named 'neighbour'" in err  # the working folder is not searched
 

@@ -16,16 +16,18 @@ from typing import Any
 from quorate._command._campaigns import add_campaign, add_serve, run_campaign, run_serve
 from quorate._command._completion import SHELLS
 from quorate._command._completion import script as completion_script
-from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
+from quorate._command._doctor import add_doctor, run_doctor
+from quorate._command._ending import end_in_time
+from quorate._command._exit_status import FAILED, INTERRUPTED, OK, UNREAD, exit_status
 from quorate._command._file_options import add_file_options, file_settings
 from quorate._command._jobs import add_job, run_job
 from quorate._command._kept import add_kept, run_kept
+from quorate._command._keygen import keygen
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
 from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import (
-    ConfigError,
     QuorateError,
 )
 
@@ -62,6 +64,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
     keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
+    keygen.add_argument("--renew", action="store_true", help="make another pair beside the one that is there")
+
+    doctor = commands.add_parser("doctor", help="looks at a deployment from one party, and says whose fault it is")
+    add_doctor(doctor)
+    _add_options(doctor)
 
     _add_explain(
         commands.add_parser("explain", help="prints the plan of a script and its cost; nothing is sent", **_SCRIPT)
@@ -294,12 +301,14 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status.
 
-    0: success; 1: another error; 2: bad arguments or configuration; 3: a peer was lost; 4: cheating was detected; 141:
-    the output was closed by its reader; 143: ended by SIGTERM.
+    0: success; 1: another error; 2: bad arguments or configuration; 3: a peer was lost; 4: cheating was detected; 5: a
+    peer ended the run; 130: Ctrl-C; 141: the output was closed by its reader; 143: ended by SIGTERM.
     """
     started_by = os.path.basename(sys.argv[0])
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
+        if options.command in ("party", "serve"):
+            end_in_time(always=options.command == "serve")
         status = _COMMANDS[options.command](options)
         sys.stdout.flush()
         return status
@@ -312,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exit_status(error)
     except KeyboardInterrupt:
         print("quorate: interrupted", file=sys.stderr)
-        return FAILED
+        return INTERRUPTED
     except Terminated:
         print("quorate: told to end (SIGTERM)", file=sys.stderr)
         return TERMINATED
@@ -399,12 +408,12 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _keygen(options: argparse.Namespace) -> int:
-    from quorate import _quorate
-
-    if options.party < 0:
-        raise ConfigError(f"parties are numbered from 0; {options.party} is not a party")
-    print(_quorate.keygen(str(options.dir), options.party))
+    print(keygen(options.dir, options.party, options.renew))
     return OK
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    return run_doctor(options, _chosen(options))
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -437,6 +446,7 @@ _COMMANDS = {
     "run": _run,
     "party": _party,
     "keygen": _keygen,
+    "doctor": _doctor,
     "explain": _explain,
     "bench": _bench,
     "campaign": run_campaign,

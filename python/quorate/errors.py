@@ -16,6 +16,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NotApproved",
+    "PeerEnded",
     "PeerLost",
     "PeerTimeout",
     "PoolExhausted",
@@ -143,11 +144,19 @@ class ResourceError(QuorateError, MemoryError):
 
 
 class RunAborted(QuorateError, RuntimeError):
-    """Another party stopped the run: it was interrupted, refused its own input, or its script failed.
-
-    Or this program cancelled the `Request`.
+    """The run was stopped: by another party (`PeerEnded`, in most cases), or this program cancelled the `Request`.
 
     The session can be used again, except where parties may cheat (`spdz2k`, malicious `pika`).
+    """
+
+
+class PeerEnded(RunAborted):
+    """Another party stopped the run in order: it was interrupted, refused its own input, or its script failed.
+
+    That party has an error of its own, or was told to end. `PeerLost` is a party that is gone without a word.
+
+    >>> issubclass(PeerEnded, (QuorateError, RunAborted, RuntimeError))
+    True
     """
 
 

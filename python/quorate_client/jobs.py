@@ -42,7 +42,7 @@ _GRACE_S = 5.0  # after a server has failed, the others may still say why they d
 _ERROR = "an error of Quorate, whose message is in that server's log"
 
 #: Reasons that follow from another server's.
-_FOLLOWS = ("Elsewhere", "PeerLost", "PeerTimeout", "RunAborted", "")
+_FOLLOWS = ("Elsewhere", "PeerEnded", "PeerLost", "PeerTimeout", "RunAborted", "")
 
 Told = JobState | Refused | Unreachable
 

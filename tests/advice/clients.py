@@ -120,6 +120,9 @@ BY_TEST: dict[str, list[str]] = {
     "test_campaign_serve.py::test_a_broken_store_is_not_ready_and_tells_no_paths": [
         "send them later",
     ],
+    "test_serve_metrics.py::test_only_addresses_of_the_loopback": [
+        'write a loopback address, as in "127.0.0.1:9100", and let an agent on this machine forward them',
+    ],
     "test_campaign_serve.py::test_servers_below_a_path": [
         "send requests to this server's address in the campaign",
     ],

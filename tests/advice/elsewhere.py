@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advice import clients, jobs, kept
+from advice import clients, jobs, kept, operations
 
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
@@ -10,6 +10,7 @@ BY_TEST: dict[str, list[str]] = {
     **clients.BY_TEST,
     **jobs.BY_TEST,
     **kept.BY_TEST,
+    **operations.BY_TEST,
     "test_branches.py::test_branches_of_a_local_session": [
         "reveal something that depends on it before that, or build it in the branch",
     ],
@@ -454,7 +455,8 @@ NO_ADVICE: dict[str, str] = {
     "{}, number of clusters": "a row of a list",
     "qr.models.from_sklearn supports these estimators": "the head of a list",
     "number {}": "the name of a node",
-    "%(asctime)s %(levelname)s %(name)s: %(message)s": "the form of a line in a log",
+    "round trips of {} ms and {} Mbit/s among all parties": "a measurement",
+    "they differ by at most {} ms, round trips included": "a measurement",
     "no text, number or truth value": "says what a value is not",
     "run before was": "says what ran",
     "of this operator it must be the first axis (Transpose)": "says what is supported",

@@ -91,6 +91,7 @@ fn class_of_engine(error: &Error) -> Option<&'static str> {
         Error::Aborted { cause: Cause::Lost { .. }, .. } => "PeerLost",
         Error::Aborted { cause: Cause::Silent { .. } | Cause::Stalled { .. }, .. } => "PeerTimeout",
         Error::Aborted { cause: Cause::Over, .. } | Error::Poisoned => "SessionClosed",
+        Error::Aborted { cause: Cause::Interrupted | Cause::Refused, .. } => "PeerEnded",
         Error::Aborted { .. } | Error::Malformed { .. } | Error::ScheduleOverflow => "RunAborted",
         Error::Exhausted { .. } => "PoolExhausted",
         Error::Interrupted => return None,

@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import importlib.util
 import json
-import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate._command._campaign_summary import summary
-from quorate._command._exit_status import OK
+from quorate._command._exit_status import INTERRUPTED, OK, exit_status
+from quorate._session._signals import TERMINATED, Terminated
 from quorate.clients import require_cryptography
-from quorate.errors import ConfigError
+from quorate.errors import ConfigError, QuorateError
 
 if TYPE_CHECKING:
     from quorate.campaigns import Approved, Settings, Store
@@ -45,6 +45,12 @@ _KEY_FILES = ("service.key", "service.pub", "store.key", "tls.key", "tls.crt")
 def add_serve(serve: argparse.ArgumentParser) -> None:
     """Adds the options of `quorate serve`."""
     add_config(serve)
+    serve.add_argument(
+        "--log", choices=("text", "json"), default="text", help="lines of text, or one JSON object a line"
+    )
+    serve.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="the least that is logged"
+    )
 
 
 def add_campaign(campaign: argparse.ArgumentParser) -> None:
@@ -143,15 +149,22 @@ def client_errors() -> Iterator[None]:
 
 
 def run_serve(options: argparse.Namespace) -> int:
-    """Runs `quorate serve` until it is told to end."""
+    """Runs `quorate serve` until it is told to end; returns the status for the signal that did."""
     _require("fastapi", "uvicorn")
+    from quorate.serve._logs import begin, failed
     from quorate.serve._run import serve
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("quorate.serve").setLevel(logging.INFO)
-    with client_errors():
-        serve(options.config)
-    return OK
+    begin(options.log, options.log_level)
+    try:
+        with client_errors():
+            return serve(options.config)
+    except (QuorateError, KeyboardInterrupt, Terminated) as error:
+        if options.log == "text":
+            raise
+        failed(error)
+        if isinstance(error, QuorateError):
+            return exit_status(error)
+        return TERMINATED if isinstance(error, Terminated) else INTERRUPTED
 
 
 def run_campaign(options: argparse.Namespace) -> int:

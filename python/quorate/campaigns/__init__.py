@@ -29,6 +29,7 @@ from quorate.campaigns._approved import (
     invitations,
 )
 from quorate.campaigns._attempts import check_attempts, resume
+from quorate.campaigns._counts import Counts, counts
 from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
@@ -44,6 +45,7 @@ __all__ = [
     "SERVE",
     "WORDS",
     "Approved",
+    "Counts",
     "Frozen",
     "History",
     "Intake",
@@ -66,6 +68,7 @@ __all__ = [
     "check_attempts",
     "clients_of",
     "close",
+    "counts",
     "end",
     "expire",
     "exported",

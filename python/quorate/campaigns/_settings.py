@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import ipaddress
 import os
 import ssl
 import sys
@@ -63,6 +64,7 @@ class Settings:
         party: the file of the party, `party.toml`.
         parties: the number of parties.
         jobs: the file that lists the servers of jobs, if this server runs any.
+        metrics: an address of the loopback where metrics are served, if they are.
     """
 
     me: int
@@ -78,6 +80,7 @@ class Settings:
     party: Path = Path("party.toml")
     parties: int = 0
     jobs: Path | None = None
+    metrics: tuple[str, int] | None = None
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -103,9 +106,10 @@ class Settings:
             table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
             jobs = table.path("servers")
             table.done(["servers"])
-        serve.done(["listen", *names, "party", "limits", "jobs"])
+        metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
+        serve.done(["listen", *names, "party", "limits", "jobs", "metrics"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
-        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs)
+        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs, metrics)
 
 
 def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
@@ -171,6 +175,18 @@ class _File:
         if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
             raise ConfigError(f'{self.file}: `{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
         return host.strip("[]"), int(port)
+
+    def loopback(self, name: str) -> tuple[str, int]:
+        host, port = self.address(name)
+        try:
+            if ipaddress.ip_address(host).is_loopback:
+                return host, port
+        except ValueError:
+            pass
+        raise ConfigError(
+            f"{self.file}: `{name}` is {host}, and metrics are served without TLS: write a loopback address, as in "
+            '"127.0.0.1:9100", and let an agent on this machine forward them'
+        )
 
     def done(self, known: list[str]) -> None:
         if self.fields:

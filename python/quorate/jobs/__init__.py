@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._programs import Approved, approve, approved, revoke
 from quorate.jobs._queue import Job, Queue, Started
 from quorate.jobs._service import Jobs, check_deployment
 from quorate.jobs._terms import Limit, Program, Terms, read_approval
 
 __all__ = [
+    "EVENT",
+    "FIELDS",
     "Approved",
     "Job",
     "Jobs",
@@ -16,6 +19,7 @@ __all__ = [
     "Queue",
     "Started",
     "Terms",
+    "about",
     "approve",
     "approved",
     "check_deployment",

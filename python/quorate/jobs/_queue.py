@@ -168,6 +168,12 @@ class Queue:
         query = "SELECT id FROM jobs WHERE state = 'queued' AND not_before <= ? ORDER BY number"
         return [job for (job,) in self._store.read(lambda c: c.execute(query, (int(self._clock()),)).fetchall())]
 
+    def counts(self) -> dict[tuple[bytes, str], int]:
+        """Returns the number of jobs for each program that has any, and each state."""
+        query = "SELECT program, state, count(*) FROM jobs GROUP BY program, state"
+        rows = self._store.read(lambda c: c.execute(query).fetchall())
+        return {(program, state): number for program, state, number in rows}
+
     def check_deployment(self, request: JobRequest) -> None:
         """Compares the deployment that a request is for with this one.
 

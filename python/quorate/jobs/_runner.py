@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,15 @@ from typing import Any
 from quorate import errors
 from quorate.campaigns import Refused, Store
 from quorate.errors import ConfigError
+from quorate.jobs._events import about
 from quorate.jobs._queue import Queue, Started
-from quorate.jobs._watch import END_S, Watch, close_input, until_stored
+from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
 from quorate_client.keys import to_text
 
-__all__ = ["Runner", "check_child", "session_of"]
+__all__ = ["OnEnd", "Runner", "check_child", "session_of"]
+
+#: Called when a job's process has ended: the program's hash, the job's next state, and the seconds that it ran.
+OnEnd = Callable[[bytes, str, float], None]
 
 LOG = logging.getLogger("quorate.serve")
 
@@ -82,10 +87,14 @@ class Runner:
         queue: the jobs.
         config: the file of the party, `party.toml`.
         woken: called after each end of a job.
+        on_end: called when a job's process has ended.
     """
 
-    def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], on_end: OnEnd | None = None
+    ) -> None:
         self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
+        self._on_end = on_end
         self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
         self._mutex = threading.Lock()
         self._stopping = threading.Event()
@@ -155,7 +164,7 @@ class Runner:
     def _spawn(self, started: Started, lock: int) -> None:
         """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
         job, asked = started.job.id, started.job.asked
-        about = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
+        what = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
         with contextlib.ExitStack() as undo:
             try:
                 made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
@@ -166,11 +175,13 @@ class Runner:
                     spec = self._spec(started, Path(made.name))
                     process = self._process(made.name, write, lock)
                 undo.callback(_discard, process)
-                LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *about, process.pid)
+                fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
+                LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
                 watch = Watch(process, read, self._queue, started, self._stopping, self._store)
-                self._begin(self._watched, watch, spec, made)
+                self._begin(self._watched, watch, spec, made, started.program.hash)
             except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
-                LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__)
+                fields = about("job.not_started", job.hex(), error_type=type(error).__name__)
+                LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__, extra=fields)
                 undo.close()
                 self._give_back(job)
                 return
@@ -192,7 +203,8 @@ class Runner:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
             [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, str(report)],
             stdin=subprocess.PIPE,
-            stdout=2,  # what it prints goes to this server's log
+            stdout=subprocess.PIPE,  # what it prints goes to this server's log
+            stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
             pass_fds=(report, lock),
@@ -202,9 +214,12 @@ class Runner:
         until_stored(lambda: self._queue.unconnected(job), self._stopping)
         self._woken()
 
-    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str]) -> None:
+    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], program: bytes) -> None:
+        begun = time.monotonic()
         try:
-            watch.run(spec)
+            state = watch.run(spec)
+            if self._on_end is not None:
+                self._on_end(program, state, time.monotonic() - begun)
         finally:
             folder.cleanup()
             self._woken()
@@ -233,4 +248,4 @@ def _discard(process: subprocess.Popen[bytes]) -> None:
     """Ends a process that has got no work."""
     process.kill()
     process.wait()
-    close_input(process)
+    close_pipes(process)

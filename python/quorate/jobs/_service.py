@@ -12,8 +12,9 @@ from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
+from quorate.jobs._events import about
 from quorate.jobs._queue import Job, Queue
-from quorate.jobs._runner import Runner, check_child
+from quorate.jobs._runner import OnEnd, Runner, check_child
 from quorate.jobs._turns import Turns, call
 from quorate_client import Deployment, JobRequest, JobState, ServiceKey, WireError
 from quorate_client.job import Call, read_call
@@ -61,20 +62,26 @@ class Jobs:
         settings: the server's settings.
         service_key: its keys.
         clock: its clock, in seconds since 1970.
+        on_end: called when a job's process has ended: the program's hash, the job's next state, and the seconds.
 
     Raises:
         ConfigError, CampaignError: as for `check_deployment`, and if processes of jobs cannot import Quorate.
     """
 
     def __init__(
-        self, store: Store, settings: Settings, service_key: ServiceKey, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        settings: Settings,
+        service_key: ServiceKey,
+        clock: Callable[[], float] = time.time,
+        on_end: OnEnd | None = None,
     ) -> None:
         self.deployment = check_deployment(settings, service_key)
         check_child()
         self.queue = Queue(store, self.deployment.hash, clock)
         self._store, self._me, self._key, self._clock = store, settings.me, service_key, clock
         self._days = settings.limits.results_days
-        self.runner = Runner(store, self.queue, settings.party, self._wake)
+        self.runner = Runner(store, self.queue, settings.party, self._wake, on_end)
         self._over = threading.Event()
         self._turns: Turns | None = None
         if settings.me == 0:
@@ -84,7 +91,9 @@ class Jobs:
     def begin(self) -> None:
         """Ends the job that ran when this server was last stopped, and starts the threads."""
         self.queue.restarted()
-        LOG.info("runs jobs of the list of servers with the hash %s", self.deployment.hash.hex())
+        deployment = self.deployment.hash.hex()
+        fields = about("jobs.begun", deployment=deployment)
+        LOG.info("runs jobs of the list of servers with the hash %s", deployment, extra=fields)
         threading.Thread(target=self._tidy, name="quorate tidy", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()
@@ -113,7 +122,7 @@ class Jobs:
                 self.queue.tidy(self._days)
             except StoreError as error:
                 if not self._over.is_set():
-                    LOG.error("%s", error)
+                    LOG.error("%s", error, extra=about("store.error"))
             self._over.wait(_TIDY_S)
 
     def check_request(self, body: bytes, signature: str) -> tuple[JobRequest, bytes]:

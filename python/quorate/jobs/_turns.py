@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable
 
 from quorate.campaigns import Refused, StoreError
+from quorate.jobs._events import about
 from quorate.jobs._queue import Queue
 from quorate.jobs._runner import Runner
 from quorate_client import ClientError, Deployment, ServiceKey
 from quorate_client._https import Links
 from quorate_client.job import sign_call
-from quorate_client.keys import to_text
+from quorate_client.keys import from_text, to_text
 
 __all__ = ["Turns", "call"]
 
@@ -40,8 +41,16 @@ def call(deployment: Deployment, key: ServiceKey, server: int, path: str) -> int
             headers = {"Quorate-Signature": signature}
             return links.ask(server, deployment.servers[server], "POST", path, headers, b"", 1 << 16).status
     except ClientError as error:
-        LOG.warning("%s", error)
+        LOG.warning("%s", error, extra=about("peer.unreachable", _job_of(path), server=server))
         return 0
+
+
+def _job_of(path: str) -> str:
+    """Returns the id of the job that a path names, as the log has it; nothing for other paths."""
+    try:
+        return from_text(path.split("/")[2]).hex()
+    except ValueError:
+        return ""
 
 
 class Turns:
@@ -85,9 +94,10 @@ class Turns:
                 pause = self.look()
             except StoreError as error:
                 if not self._is_over:
-                    LOG.error("%s", error)
+                    LOG.error("%s", error, extra=about("store.error"))
             except Exception as error:  # one job must not end all turns; its text may hold values
-                LOG.error("an error of type %s when jobs got their turns", type(error).__name__)
+                text = "an error of type %s when jobs got their turns"
+                LOG.error(text, type(error).__name__, extra=about("server.error"))
             if pause > _LOOK_S:
                 self._woken.clear()
             self._woken.wait(pause)
@@ -109,7 +119,8 @@ class Turns:
                 break
             never = [server for server, status in answers.items() if status == 409]
             if never:
-                LOG.info("job %s never starts: server %s refuses it", job.hex(), never[0])
+                fields = about("job.refused_elsewhere", job.hex(), server=never[0])
+                LOG.info("job %s never starts: server %s refuses it", job.hex(), never[0], extra=fields)
                 self._queue.fail(job, "Elsewhere")
             elif all(status == 200 for status in answers.values()):
                 return self._start(job)
@@ -124,7 +135,7 @@ class Turns:
         try:
             self._runner.start(job)
         except Refused as error:
-            LOG.warning("job %s was not started here: %s", job.hex(), error)
+            LOG.warning("job %s was not started here: %s", job.hex(), error, extra=about("job.not_started", job.hex()))
             return _PAUSE_S
         return _LOOK_S
 
@@ -151,5 +162,5 @@ class Turns:
             odd = 0 if status in (0, 200, 409, *_OF_THIS_JOB) else status
             if odd not in (0, self._odd.get(server)):
                 text = "server %s answers %s about jobs, and they wait: compare its clock, and see its log"
-                LOG.warning(text, server, odd)
+                LOG.warning(text, server, odd, extra=about("peer.odd", server=server, status=odd))
             self._odd[server] = odd

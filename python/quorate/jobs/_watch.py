@@ -17,10 +17,11 @@ from typing import Any
 
 from quorate.campaigns import Store, StoreError
 from quorate.errors import __all__ as names_of_errors
+from quorate.jobs._events import about
 from quorate.jobs._queue import Queue, Started
 from quorate_client.job import MOST_RESULT_BYTES
 
-__all__ = ["END_S", "Report", "Watch", "close_input", "until_stored"]
+__all__ = ["END_S", "Report", "Watch", "close_pipes", "until_stored"]
 
 LOG = logging.getLogger("quorate.serve")
 
@@ -31,19 +32,22 @@ _POLL_S = 0.2
 _GRACE_S = 5.0  # the same at other times
 _MOST_REPORT_BYTES = 2 * MOST_RESULT_BYTES + (1 << 16)  # a text within a text has more characters
 _RETRY_S = 1.0
+_MOST_LINE_BYTES = 8192  # of what it prints; longer lines are logged as several
+_OUTPUT_S = 0.2  # for the end of what it printed, which a process that was left behind may hold open
 
 #: Reasons that a process may report.
 _REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
 
 #: Errors by which a process says that the others have not connected, so that the job may be tried again.
-_UNCONNECTED = ("PeerLost", "PeerTimeout", "RunAborted")
+_UNCONNECTED = ("PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
 
 
-def close_input(process: subprocess.Popen[bytes]) -> None:
-    """Closes what the process reads, which tells it to end."""
-    with contextlib.suppress(OSError):
-        if process.stdin is not None:
-            process.stdin.close()
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Closes what the process reads, which tells it to end, and what it prints."""
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if pipe is not None:
+                pipe.close()
 
 
 class Watch:
@@ -63,9 +67,11 @@ class Watch:
         self._data = bytearray()
         self._told_at: float | None = None
         self._reason, self._is_lost = "", False
+        self._begun = time.monotonic()
+        self._output: threading.Thread | None = None
 
-    def run(self, spec: bytes) -> None:
-        """Hands the process its work, waits for its end, and keeps what it reported."""
+    def run(self, spec: bytes) -> str:
+        """Hands the process its work, waits for its end, and keeps what it reported. Returns the job's next state."""
         try:
             try:
                 self._watch(spec)
@@ -74,16 +80,24 @@ class Watch:
                 self._process.wait()
                 self._read(0.0)
         except Exception as error:  # the job must not stay without a watch
-            LOG.error("the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__)
+            fields = about("job.unwatched", self._job.hex(), error_type=type(error).__name__)
+            LOG.error(
+                "the process of job %s cannot be watched: %s", self._job.hex(), type(error).__name__, extra=fields
+            )
             self._is_lost = True
         finally:
             os.close(self._report)
-            close_input(self._process)
-        self._settle()
+            if self._output is not None:
+                self._output.join(_OUTPUT_S)
+            if self._output is None or not self._output.is_alive():
+                close_pipes(self._process)
+        return self._settle()
 
     def _watch(self, spec: bytes) -> None:
-        begun = time.monotonic()
+        begun = self._begun = time.monotonic()
         threading.Thread(target=self._hand_over, args=(spec,), daemon=True).start()
+        self._output = threading.Thread(target=self._log_output, daemon=True)
+        self._output.start()
         while not self._has_ended():
             self._read(_POLL_S)
             if len(self._data) > _MOST_REPORT_BYTES:
@@ -102,6 +116,13 @@ class Watch:
             if self._process.stdin is not None:
                 self._process.stdin.write(spec)
                 self._process.stdin.flush()
+
+    def _log_output(self) -> None:
+        """Logs the lines that the process prints, to the end."""
+        job, pipe = self._job.hex(), self._process.stdout
+        while pipe is not None and (line := pipe.readline(_MOST_LINE_BYTES)):
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            LOG.info("job %s prints: %s", job, text, extra=about("job.output", job))
 
     def _read(self, wait_s: float) -> None:
         """Reads what has been reported; not to its end, which a process that was left behind may hold open."""
@@ -144,19 +165,23 @@ class Watch:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    def _settle(self) -> None:
-        """Moves the job on: by this server's own reason, else by what was reported."""
+    def _settle(self) -> str:
+        """Moves the job on: by this server's own reason, else by what was reported. Returns its next state."""
         report = Report.of(bytes(self._data))
         if self._is_lost:  # some of the report may be lost too, so the use counts
             report = dataclasses.replace(report, connected=True)
         outcome = self._reason or ("done" if report.result is not None else report.error)
-        LOG.info("job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome)
         state, why, result = self._outcome(report)
+        seconds = round(time.monotonic() - self._begun, 3)
+        fields = about("job.ended", self._job.hex(), state=state, why=outcome, seconds=seconds)
+        level = logging.WARNING if state == "failed" else logging.INFO
+        LOG.log(level, "job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome, extra=fields)
         cheated = report.error == "CheatingDetected"
         if report.connected:
             until_stored(lambda: self._queue.ended(self._job, state, why, result, cheated=cheated), self._stopping)
         else:
             until_stored(lambda: self._queue.unconnected(self._job, state, why, cheated=cheated), self._stopping)
+        return state
 
     def _outcome(self, report: Report) -> tuple[str, str, bytes | None]:
         """Returns the next state of the job, why, and the sealed result."""
@@ -183,7 +208,7 @@ def until_stored(write: Callable[[], None], stopping: threading.Event) -> None:
             write()
             return
         except StoreError as error:
-            LOG.error("the next state of a job is not stored yet: %s", error)
+            LOG.error("the next state of a job is not stored yet: %s", error, extra=about("store.error"))
         if stopping.wait(_RETRY_S):
             return
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -14,11 +15,11 @@ from starlette.responses import Response
 
 from quorate.campaigns import Intake, Refused
 from quorate.errors import QuorateError
-from quorate.jobs import Jobs
+from quorate.jobs import Jobs, about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_of, read
 from quorate.serve._jobs import add_jobs, refuse_jobs
-from quorate.serve._problems import problem, problem_of
+from quorate.serve._problems import LOG, problem, problem_of
 from quorate.serve._registry import Registry
 from quorate_client.statements import results_to_json
 
@@ -37,7 +38,17 @@ def _json(data: bytes, status: int = 200) -> Response:
     return Response(data, status, media_type="application/json")
 
 
-def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], jobs: Jobs | None = None) -> Guarded:
+#: Called after an answer: the request's method, the route in its general form, the status, and the seconds.
+Answered = Callable[[str, str, int, float], None]
+
+
+def make_app(
+    registry: Registry,
+    memory_bytes: int,
+    ready: Callable[[], bool],
+    jobs: Jobs | None = None,
+    answered: Answered | None = None,
+) -> Guarded:
     """Returns the application.
 
     Args:
@@ -45,6 +56,7 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], j
         memory_bytes: bytes of bodies that may be held at the same time.
         ready: whether requests should be sent to this server.
         jobs: the jobs, if this server runs any.
+        answered: called after each answer.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     # Checks are arithmetic of the processor; more threads than cores only wait for each other.
@@ -79,7 +91,13 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], j
         intake = registry.intake(campaign)  # `Guarded` has just read it
         length = length_of(request, intake.lengths)
         with memory.held(holder_of(request.client.host if request.client else "")) as held:
-            return await _stored(intake, await read(request, length, held), pool)
+            body = await read(request, length, held)
+            try:
+                return await _stored(intake, body, pool)
+            except Refused as error:
+                fields = about("packet.refused", f"{intake.campaign.hash.hex()[:16]}-", status=error.status)
+                LOG.debug("a packet was refused: %s", error.what, extra=fields)
+                raise
 
     @app.get(_CAMPAIGNS + "{campaign}/packets/{client}")
     def status(campaign: str, client: str, request: Request) -> Response:
@@ -101,7 +119,7 @@ def make_app(registry: Registry, memory_bytes: int, ready: Callable[[], bool], j
     async def failed(_: Request, error: Exception) -> Response:
         return problem_of(error, registry.clock())
 
-    return Guarded(app, registry)
+    return Guarded(app, registry, answered)
 
 
 async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Executor) -> Response:
@@ -109,6 +127,9 @@ async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Exec
     offer = await loop.run_in_executor(pool, intake.check, memoryview(body))
     stored_at = await asyncio.wrap_future(intake.store(offer))
     receipt = await loop.run_in_executor(pool, intake.receipt, offer, stored_at)
+    header = offer.packet.header
+    trace = f"{header.campaign.hex()[:16]}-{header.digest.hex()[:16]}"
+    LOG.info("packet %s is stored", trace, extra=about("packet.stored", trace))
     return _json(receipt.to_json(), 201)
 
 
@@ -118,10 +139,11 @@ class Guarded:
     Args:
         app: the application.
         registry: the campaigns, which state their prefixes and origins.
+        answered: called after each answer.
     """
 
-    def __init__(self, app: FastAPI, registry: Registry) -> None:
-        self._app, self._registry = app, registry
+    def __init__(self, app: FastAPI, registry: Registry, answered: Answered | None = None) -> None:
+        self._app, self._registry, self._answered = app, registry, answered
 
     def close(self) -> None:
         """Gives up checks that wait for a thread."""
@@ -134,9 +156,12 @@ class Guarded:
             return
         headers = dict(_HEADERS)
         sent: list[str] = []
+        status, begun = 0, time.monotonic()
 
         async def told(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 extra = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
@@ -158,6 +183,10 @@ class Guarded:
                 await problem_of(error, self._registry.clock())(scope, receive, told)
             elif sent[-1] != "end":
                 raise _CutOff from None  # its cause may hold values, and uvicorn prints causes
+        finally:
+            if self._answered is not None and status:
+                route = getattr(scope.get("route"), "path", "none")
+                self._answered(scope["method"], route, status, time.monotonic() - begun)
 
     async def _allowed(self, scope: Message) -> dict[str, str]:
         """Removes the prefix from the path, and returns the headers for the origin of a browser's page.

@@ -10,6 +10,7 @@ import traceback
 from starlette.responses import Response
 
 from quorate.campaigns import Refused, StoreError, StoreFull
+from quorate.jobs import about
 
 __all__ = ["LOG", "problem", "problem_of"]
 
@@ -43,13 +44,14 @@ def problem_of(error: Exception, now: float) -> Response:
         more = {"time": int(now)} if error.status == 401 else None
         return problem(error.status, error.what, error.do, error.retry_after, more)
     if isinstance(error, StoreFull):
-        LOG.error("%s", error)
+        LOG.error("%s", error, extra=about("store.full"))
         return problem(
             507, "this server's disk is full, and nothing of the request is stored", "send it again later", _RETRY_S
         )
     if isinstance(error, StoreError):
-        LOG.error("%s", error)
+        LOG.error("%s", error, extra=about("store.error"))
         return problem(503, "this server cannot use its store now", "send it again later", _RETRY_S)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    LOG.error("an error in this server, of type %s, at %s:%s", type(error).__name__, last.filename, last.lineno)
+    told = (type(error).__name__, last.filename, last.lineno)
+    LOG.error("an error in this server, of type %s, at %s:%s", *told, extra=about("server.error"))
     return problem(500, "this server has an error", "send it again later, and tell its operator")

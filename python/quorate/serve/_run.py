@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import os
 import resource
 import signal
@@ -12,10 +13,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from quorate._quorate import __version__
 from quorate.campaigns import (
     SERVE,
     Settings,
@@ -27,12 +29,15 @@ from quorate.campaigns import (
     read_store_key,
 )
 from quorate.errors import ConfigError
-from quorate.jobs import Jobs
+from quorate.jobs import Jobs, about
 from quorate.serve._app import Guarded, make_app
 from quorate.serve._listening import Listening, Loop, Patient
 from quorate.serve._problems import LOG
 from quorate.serve._registry import Registry
 from quorate_client import ServiceKey
+
+if TYPE_CHECKING:
+    from quorate.serve._metrics import Listener, Metrics
 
 __all__ = ["Serving", "serve"]
 
@@ -57,16 +62,22 @@ class Serving:
         context = _tls(settings)
         limits = settings.limits
         _allow_descriptors(limits.connections + _OWN_DESCRIPTORS)
-        self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
-        try:
-            self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key)
+        with contextlib.ExitStack() as undo:
+            self._store = Store(settings.store, read_store_key(settings.store_key), SERVE)
+            undo.callback(self._store.close)
+            metrics = None if settings.metrics is None else _metrics(settings, self._store, self._is_ready)
+            on_end = None if metrics is None else metrics.job_ended
+            self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key, on_end=on_end)
             self._socket = Listening(settings.host, settings.port, limits.connections, limits.connections_per_address)
-        except BaseException:
-            self._store.close()
-            raise
-        registry = Registry(self._store, settings.me, service_key)
-        self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs)
-        self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            undo.callback(self._socket.close)
+            registry = Registry(self._store, settings.me, service_key)
+            answered = None if metrics is None else metrics.answered
+            self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs, answered)
+            self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            self._listener: Listener | None = None
+            if metrics is not None and settings.metrics is not None:
+                self._listener = metrics.listen(*settings.metrics, None if self._jobs is None else self._jobs.queue)
+            undo.pop_all()
         self._days = limits.results_days
         self.port: int = self._socket.getsockname()[1]
         _warn_of_certificates(self._store, settings)
@@ -80,14 +91,14 @@ class Serving:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(None, expire, self._store, self._days, time.time())
         except StoreError as error:
-            LOG.error("%s", error)
+            LOG.error("%s", error, extra=about("store.error"))
 
     def _end_jobs(self) -> None:
         if self._jobs is not None:
             self._jobs.end()
 
-    def run(self) -> None:
-        """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread."""
+    def run(self) -> int | None:
+        """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread. Returns the signal."""
         loop = Loop()
         try:
             if self._jobs is not None:
@@ -95,6 +106,8 @@ class Serving:
             loop.run_until_complete(self._server.serve([self._socket]))
         finally:
             self._app.close()
+            if self._listener is not None:
+                self._listener.close()
             with contextlib.suppress(Exception):
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
@@ -102,10 +115,16 @@ class Serving:
             if self._jobs is not None:
                 self._jobs.stop()
             self._store.close()
+        return self._server.signal
 
     def stop(self) -> None:
         """Lets `run` end, within two seconds; answers that take longer are cut off."""
         self._server.should_exit = True
+
+    @property
+    def metrics_port(self) -> int | None:
+        """The port of the metrics, if they are served."""
+        return None if self._listener is None else self._listener.port
 
     @property
     def is_started(self) -> bool:
@@ -117,6 +136,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ending: Callable[[], None]) -> None:
         super().__init__(config)
         self._ending = ending
+        self.signal: int | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what runs beside the answers at the same time as these."""
@@ -125,7 +145,10 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Ends on SIGTERM and SIGINT, and does not raise them again: the store is to be closed after this."""
+        """Ends on SIGTERM and SIGINT, and does not raise them again: the store is to be closed after this.
+
+        Once one has arrived, no further one has an effect.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -133,18 +156,33 @@ class _Server(uvicorn.Server):
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in before.items() if self.signal is None else ():
                 signal.signal(number, handler)
 
-    def _told(self, *_: object) -> None:
+    def _told(self, number: int, _: object) -> None:
+        self.signal = self.signal or number
         self.should_exit = True
+
+
+def _metrics(settings: Settings, store: Store, ready: Callable[[], bool]) -> Metrics:
+    """Returns the metrics.
+
+    Raises:
+        ConfigError: the library for them is missing.
+    """
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise ConfigError("`metrics` in serve.toml needs prometheus-client: pip install prometheus-client")
+    from quorate.serve._metrics import Metrics
+
+    return Metrics(settings, store, ready)
 
 
 def _allow_descriptors(wanted: int) -> None:
     """Raises the limit of open files, so that connections up to their own limit leave some for the store."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        LOG.warning("the system allows %s open files, and the limit of connections needs %s", hard, wanted)
+        text = "the system allows %s open files, and the limit of connections needs %s"
+        LOG.warning(text, hard, wanted, extra=about("server.few_files", allowed=hard, needed=wanted))
         wanted = hard
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
@@ -187,19 +225,25 @@ def _warn_of_certificates(store: Store, settings: Settings) -> None:
     own = certificate_hash(settings.certificate)
     for one in approved(store):
         if one.state(time.time()) == "open" and one.campaign.servers[settings.me].certificate != own:
-            LOG.warning(
-                "campaign %s states another certificate than this server's: its clients stop", one.campaign.name
-            )
+            text = "campaign %s states another certificate than this server's: its clients stop"
+            fields = about("campaign.other_certificate", campaign=one.campaign.hash.hex()[:16])
+            LOG.warning(text, one.campaign.name, extra=fields)
 
 
-def serve(config: str | os.PathLike[str]) -> None:
-    """Runs the server of a `serve.toml` or `party.toml` until it is told to end.
+def serve(config: str | os.PathLike[str]) -> int:
+    """Runs the server of a `serve.toml` or `party.toml` until it is told to end. Returns the exit status.
 
     Raises:
         ConfigError, StoreError: as for `Serving`.
     """
     settings = Settings.read(config)
     serving = Serving(settings)
-    LOG.info("serves clients at https://%s:%s, as server %s", settings.host, serving.port, settings.me)
-    serving.run()
-    LOG.info("has ended")
+    where = (settings.host, serving.port, settings.me)
+    fields = about("server.started", server=settings.me, port=serving.port, version=__version__)
+    LOG.info("serves clients at https://%s:%s, as server %s", *where, extra=fields)
+    if settings.metrics is not None:
+        at = (settings.metrics[0], serving.metrics_port)
+        LOG.info("serves metrics at http://%s:%s/metrics", *at, extra=about("server.metrics"))
+    number = serving.run()
+    LOG.info("has ended", extra=about("server.ended"))
+    return 0 if number is None else 128 + number
