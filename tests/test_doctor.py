@@ -74,7 +74,7 @@ def test_a_deployment_that_works(deployment: Deployment, protocol: str) -> None:
     for me, told in enumerate(doctors(deployment, 0, 1, 2)):
         assert (told["ok"], told["fault"], told["party"], told["protocol"]) == (True, None, me, protocol)
         assert told["reaches"] == [[True] * 3] * 3 and told["rtt_ms"] > 0 and told["mbit_per_s"] > 0
-        assert max(told["clocks_s"]) - min(told["clocks_s"]) < 1 and told["clocks_s"][me] == 0
+        assert max(told["clocks_s"]) - min(told["clocks_s"]) < 5 and told["clocks_s"][me] == 0
         assert len(said(told, "certificates")) == 3 and len(said(told, "address")) == 2
     assert not list(deployment.folder.glob("audit*"))  # nothing that this command reveals is logged or approved
 
@@ -146,7 +146,7 @@ def test_a_host_that_has_no_address(deployment: Deployment) -> None:
 def test_for_people_it_ends_with_one_sentence(deployment: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     begun = time.monotonic()
     assert cli.main(["doctor", str(file(deployment, 0)), "--wait", "2"]) == 1
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 40
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("ok       configuration  party 0 of 3, rss, release ")
     assert lines[-2:] == ["", f"party 1 does not listen at 127.0.0.1:{deployment.ports[1]}: start `quorate doctor` "

@@ -11,6 +11,8 @@ import pytest
 import quorate as qr
 from keeping import Offices, offices
 from quorate import cli
+from quorate.campaigns import StoreError
+from quorate.campaigns._sealing import KeptKeys
 from quorate.errors import KeptError
 
 
@@ -60,7 +62,10 @@ def test_one_that_does_not_open_hides_no_other_and_can_be_erased(here: Offices, 
     lines = said(here, capsys, "list", party=1)
     assert "weights: int(32)[3]" in lines and "table, version 2" in lines and "does not open: the key" in lines
     assert "why" in json.loads(said(here, capsys, "list", "--json", party=1))[1]
-    with here.session() as mpc, pytest.raises(KeptError, match=r"some are at party 0, 2: .* \(here: the key .*table|k"):
+    with (
+        here.session() as mpc,
+        pytest.raises(KeptError, match=r"some are at party 0, 2: keep it again \(here: the key .*\.key cannot be read"),
+    ):
         mpc.kept("table", config=here.configs)
     assert said(here, capsys, "erase", "table", party=1) == ""
     assert "table" not in said(here, capsys, "list", party=1)
@@ -78,3 +83,20 @@ def test_what_is_erased_at_one_party_is_of_no_use_at_others(here: Offices, capsy
 def test_what_is_not_there_is_not_erased(here: Offices, capsys: Any) -> None:
     assert cli.main(["kept", "erase", "mode", "--config", str(here.configs[0])]) == 2
     assert "there is no kept value 'mode' here: `quorate kept list` shows what there is" in capsys.readouterr().err
+
+
+def test_an_erasure_that_failed_is_listed_and_done_again(
+    here: Offices, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: Any, owner: bytes) -> None:
+        raise StoreError("the key cannot be erased: remove it by hand")
+
+    with here.session() as mpc, monkeypatch.context() as patch:
+        patch.setattr(KeptKeys, "erase", failing)
+        with pytest.raises(KeptError, match="forget of 'table' at party 0: the key cannot be erased"):
+            mpc.forget("table", config=here.configs)
+    assert "table, version 2, not erased yet: erase it" in said(here, capsys, "list")
+    assert json.loads(said(here, capsys, "list", "--json"))[1]["state"] == "dead"
+    before = here.keys(0)
+    said(here, capsys, "erase", "table")
+    assert "table" not in said(here, capsys, "list") and len(here.keys(0)) == len(before) - 1

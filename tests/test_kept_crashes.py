@@ -269,7 +269,7 @@ def altered(here: Offices, party: int, alter: Callable[[Offices, int], None]) ->
 @pytest.mark.parametrize("what", ALTERED)
 def test_what_does_not_open_is_not_stated(two: Offices, what: str) -> None:
     party = len(what) % 2
-    said = f"there is no version of 'x' that all parties have whole; some are at party {1 - party}: keep it again, or"
+    said = f"there is no version of 'x' that all parties have whole; some are at party {1 - party}: keep it again"
     with altered(two, party, ALTERED[what]), two.session() as mpc:
         with pytest.raises(KeptError, match=said):
             mpc.kept("x", config=two.configs)
@@ -289,7 +289,7 @@ def test_a_store_that_was_rolled_back_and_one_that_is_gone(two: Offices) -> None
         shutil.rmtree(here.folder(party))
         shutil.copytree(here.folder(party).with_name("earlier"), here.folder(party))
 
-    what = "no version of 'x' that all parties have whole; some are at party 0, 1: keep it again, or"
+    what = "no version of 'x' that all parties have whole; some are at party 0, 1: keep it again"
     with altered(two, 0, roll_back), two.session() as mpc, pytest.raises(KeptError, match=what):
         mpc.kept("x", config=two.configs)
     assert np.array_equal(two.kept("x"), NEW)
@@ -300,7 +300,7 @@ def test_a_store_that_was_rolled_back_and_one_that_is_gone(two: Offices) -> None
         with Versions(here.configs[party], party, "x"):
             pass
 
-    what = "no version of 'x' that all parties have whole; some are at party 0: keep it again, or"
+    what = "no version of 'x' that all parties have whole; some are at party 0: keep it again"
     with altered(two, 1, begin_anew), two.session() as mpc, pytest.raises(KeptError, match=what):
         mpc.kept("x", config=two.configs)
     assert np.array_equal(two.kept("x"), NEW) and np.array_equal(two.kept("y"), NEW)

@@ -22,7 +22,7 @@ BY_TEST: dict[str, list[str]] = {
         "keep it again, clipped or from inputs with bounds",
     ],
     "test_kept_crashes.py::test_what_does_not_open_is_not_stated @ the key gone": [
-        "keep it again, or restore the stores of the others",
+        "that all parties have whole; some are at party {}: keep it again",
         "this version of a kept value is lost: keep it again",
     ],
     _FILES: [
@@ -41,7 +41,7 @@ BY_TEST: dict[str, list[str]] = {
         "the store failed: {}: look at its disk",
     ],
     "test_kept_stores.py::test_a_form_of_a_newer_release_is_named": [
-        "was written by a newer release: install that one, or keep the value again",
+        "was written by a newer release: install that one, or run `quorate kept erase`",
     ],
     "test_kept_crashes.py::test_a_name_that_another_process_works_on": [
         "already: wait until it has ended that",

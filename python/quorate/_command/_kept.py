@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_kept", "run_kept"]
 
+_STATES = {"current": "", "pending": ", not known to be at all parties", "dead": ", not erased yet: erase it"}
+
 
 def add_kept(kept: argparse.ArgumentParser) -> None:
     """Adds the commands of `quorate kept`."""
@@ -28,7 +30,7 @@ def add_kept(kept: argparse.ArgumentParser) -> None:
     add_config(listed)
     listed.add_argument("--json", action="store_true", help="print JSON")
 
-    erase = commands.add_parser("erase", help="erases this party's part of a value, which nobody can use then")
+    erase = commands.add_parser("erase", help="erases what this party has of a value: no session can use it then")
     erase.add_argument("name", help="the value's name")
     add_config(erase)
 
@@ -50,8 +52,7 @@ def _list(options: argparse.Namespace) -> None:
         return
     for kept in found:
         made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(kept.made_at))
-        state = "" if kept.is_current else ", not known to be at all parties"
-        print(f"{kept.name}, version {kept.number}{state}: since {made}")
+        print(f"{kept.name}, version {kept.number}{_STATES[kept.state]}: since {made}")
         if kept.form is None:
             print(f"  does not open: {kept.why}")
             continue
@@ -61,17 +62,16 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _erase(options: argparse.Namespace) -> None:
-    from quorate.kept import Versions, listed, party_of
+    from quorate.kept import Versions, check_name, party_of
 
-    if all(kept.name != options.name for kept in listed(options.config)):
-        raise ConfigError(f"there is no kept value {options.name!r} here: `quorate kept list` shows what there is")
-    with Versions(options.config, party_of(options.config), options.name) as versions:
+    with Versions(options.config, party_of(options.config), check_name(options.name)) as versions:
+        if not versions.was_here:
+            raise ConfigError(f"there is no kept value {options.name!r} here: `quorate kept list` shows what there is")
         versions.forget()
 
 
 def _fields(kept: Kept) -> dict[str, Any]:
-    state = "current" if kept.is_current else "pending"
-    fields = {"name": kept.name, "version": kept.number, "state": state, "made_at": kept.made_at}
+    fields = {"name": kept.name, "version": kept.number, "state": kept.state, "made_at": kept.made_at}
     if kept.form is None:
         return {**fields, "why": kept.why}
     arrays = [

@@ -19,7 +19,7 @@ from quorate.errors import ConfigError, KeptError
 
 if TYPE_CHECKING:
     from quorate._session._kept_memory import Memory
-    from quorate.kept import Form, Known, PartyStores, Version
+    from quorate.kept import Form, PartyStores, Version
     from quorate.session import Session
 
 __all__ = ["Keeping"]
@@ -32,7 +32,7 @@ class Keeping:
     _config: Path | None
 
     def keep(self, name: str, value: SecretArray | Mapping[str, SecretArray], config: PartyFiles = None) -> None:
-        """Keeps a secret value, so that later sessions of the same parties can compute on it. Nobody learns it.
+        """Keeps a secret value, so that later sessions of the same parties can compute on it. No party learns it.
 
         Each party stores a part of it; parts are uniform, and all parts together give the value. Parts are encrypted on
         disk. A value of this name that was kept before is replaced: at all parties, or at none. If `keep` is
@@ -49,7 +49,7 @@ class Keeping:
 
         Rounds and bytes: the computation of the value, and a round without bytes; for h holders (`rss`: more than half
         of the parties; `pika`: 2; `aby`: 2), h - 1 inputs of the size of the value and a reveal of it to one party; and
-        two reveals, of 17 words and of one word of 4 bytes of each party.
+        two reveals, of 17 words and of one word of 4 bytes of each party. An older value is read once, for its check.
 
         Raises:
             ConfigError: parties may cheat, so that parts would need proofs; the value depends on clients of a campaign
@@ -70,8 +70,8 @@ class Keeping:
 
         arrays, places = _arrays(session, name, value), party_files(session, "keep", config)
         form = _form(session, name, arrays)
-        # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows nothing;
-        # a later one opens what this one has left. Others may use the name meanwhile.
+        # What is drawn at random must not be drawn again under masks: a run of its own computes it, and shows nothing.
+        # The run that opens masked values draws nothing. Other sessions may use the name while this run takes its time.
         session.reveal_all(*(array.reshape(-1)[:0] for array in arrays.values()))
         with self._kept.step(name), self._stores("keep", name, places) as stores:
             agreed = stores.agree()
@@ -92,7 +92,8 @@ class Keeping:
         """Returns a value that an earlier session of the same parties kept, or this one.
 
         The first call for a name ends in a run in which all parties learn which version each of them has. The newest
-        one counts that all have.
+        one counts that all have. Later calls of the session return the same array, also if another session has
+        replaced the value; branches have calls of their own.
 
         Args:
             name: the name that `keep` was given.
@@ -116,15 +117,16 @@ class Keeping:
             explained = self._explained(name, config) if session._nothing_is_sent else None
             with self._kept.step(name):
                 form, parts = self._read(name, places, explained)
-                _check_form(session, form)
-                arrays = {key: _entered(session, form, key, parts) for key in form.arrays}
-            self._kept.arrays[name] = arrays
+            _check_form(session, form)
+            self._kept.arrays[name] = {key: _entered(session, form, key, parts) for key in form.arrays}
             self._kept.campaigns.update(form.campaigns)
         arrays = self._kept.arrays[name]
         return arrays[""] if list(arrays) == [""] else dict(arrays)
 
     def forget(self, name: str, config: PartyFiles = None) -> None:
         """Erases a kept value at all parties: the keys of its parts first. Arrays of this session stay.
+
+        Rounds and bytes: two reveals, of 17 words and of one word of 4 bytes of each party.
 
         Args:
             name: the name that `keep` was given.
@@ -151,6 +153,7 @@ class Keeping:
             what = f"{session.protocol} with these options is for parties that may cheat, whose parts would need proofs"
             raise ConfigError(at(f"{call}: {what}: keep values in a session of another family or without them"))
         self._kept.check(check_name(name))
+        session._check_wait()
         return session
 
     def _stores(self, call: str, name: str, places: Mapping[int, Any]) -> PartyStores:
@@ -224,7 +227,7 @@ def _check_form(session: Session, form: Form) -> None:
     if (form.protocol, form.parties) != (session.protocol, session.parties):
         where = f"{form.protocol} with {form.parties} parties, and this is {session.protocol} with {session.parties}"
         raise KeptError(at(f"kept: {form.name!r} was kept by {where}: open such a session, or keep it again"))
-    unknown = [key for key, array in form.arrays.items() if array.known[0] is None and array.words.kind != "bit"]
+    unknown = [key for key, array in form.arrays.items() if array.known.range is None and array.words.kind != "bit"]
     if unknown and session._options.strict:
         what = f"strict mode needs the range of every value, and {form.name!r} was kept without one"
         raise ConfigError(at(f"kept: {what}: keep it again, clipped or from inputs with bounds"))
@@ -235,7 +238,7 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
 
     All holders but the last draw masks, and the last one learns the array plus all masks.
     """
-    from quorate.kept import bounds_of, drawn, negated, wipe
+    from quorate.kept import Known, bounds_of, drawn, negated, wipe
 
     last, own, shown = form.holders - 1, dict[int, list[Any]](), []
     here = range(session.parties) if session.is_local else [int(session.me)]
@@ -244,7 +247,7 @@ def _deal(session: Session, form: Form, arrays: Mapping[str, SecretArray]) -> di
         masks = {party: drawn(words, known.shape) for party in here if party < last and not session._nothing_is_sent}
         given = [_part(session, form, key, party, masks.get(party), "mask") for party in range(last)]
         column, line = (known.column[0], None), _source.line()
-        of_nobody: Known = (bounds_of(words), (False, False), ([], False), ([], False))
+        of_nobody = Known(bounds_of(words), (False, False), ([], False), ([], False))
         summed = session._native.kept([part._node for part in given], words.parts, form.name, of_nobody, column, line)
         mask = SecretArray(session, summed)
         shown.append(SecretArray(session, session._native.masked(array._node, mask._node, line)))

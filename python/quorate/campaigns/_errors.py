@@ -34,7 +34,7 @@ class StoreError(QuorateError, OSError):
 
 
 class Lost(StoreError):
-    """What is not in the store, or was altered: another look at the store does not help."""
+    """Something is missing from the store, or was altered. Reading it again does not help."""
 
 
 class StoreFull(StoreError):

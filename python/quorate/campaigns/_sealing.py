@@ -133,7 +133,7 @@ class KeptKey:
         """
         plain = _open(self._cipher, sealed, place)
         if plain is None:
-            raise Lost("a kept value in the store was altered or moved: restore this server's store and its keys")
+            raise Lost("a kept value in the store was altered, or is another party's: keep it again")
         return plain
 
 

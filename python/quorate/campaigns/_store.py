@@ -159,16 +159,23 @@ class Store:
             except sqlite3.Error as error:
                 raise StoreError(f"the store {self.path} cannot be read: {error}") from None
 
-    def purge(self) -> None:
-        """Moves the write-ahead log into the file and empties it, so that erased rows are on the disk no more."""
+    def purge(self, waits: bool = True) -> None:
+        """Moves the write-ahead log into the file and empties it, so that erased rows are on the disk no more.
+
+        Args:
+            waits: whether to wait for other processes that read the store. Otherwise the log is emptied later if one
+                does.
+        """
         self.write(lambda _: None).result()
         with self._reader:
             try:
                 self._reading.execute("PRAGMA query_only = 0")
+                self._reading.execute(f"PRAGMA busy_timeout = {_BUSY_MS if waits else 0}")
                 self._reading.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
                 raise StoreError(f"the store {self.path} cannot be emptied of erased rows: {error}") from None
             finally:
+                self._reading.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
                 self._reading.execute("PRAGMA query_only = 1")
 
     def close(self) -> None:
@@ -299,8 +306,6 @@ def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
         raise StoreError(f"the store {path} cannot be locked: {error}") from None
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
     except OSError:
         owner = os.pread(file, 20, 0).decode("ascii", "replace")
         os.close(file)
@@ -309,4 +314,7 @@ def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
             raise StoreError(f"this process {does} the store {path} already: wait until it has ended that") from None
         named = f"process {owner}" if owner else "another process"
         raise StoreError(f"{named} {does} the store {path}: wait for it, or stop it first") from None
+    with contextlib.suppress(OSError):  # the number is for messages alone
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
     return file

@@ -110,7 +110,7 @@ class PartyStores:
         return {party: result for party, result in done.items() if party not in self._failed}
 
     def agree(self) -> Agreed:
-        """Has all parties tell which versions they have. Unless the call is "kept", all others are erased.
+        """Makes all parties say which versions they have. Unless the call is "kept", all others are erased.
 
         Raises:
             KeptError: a party cannot use its store; or there is no version that all parties have.
@@ -128,6 +128,7 @@ class PartyStores:
         if self._call == "kept":
             self._check_common(chosen, stated)
         elif chosen is None:
+            self._warn_of_others(stated)
             self.on_each(lambda _, versions: versions.drop_pending())
         else:
             self.on_each(lambda _, versions: versions.make_current(chosen))
@@ -142,7 +143,14 @@ class PartyStores:
             raise KeptError(at(f"kept: no party has a value {self._name!r}: keep it first, with mpc.keep{here}"))
         having = ", ".join(str(party) for party, versions in enumerate(stated) if versions)
         what = f"there is no version of {self._name!r} that all parties have whole; some are at party {having}"
-        raise KeptError(at(f"kept: {what}: keep it again, or restore the stores of the others{here}"))
+        raise KeptError(at(f"kept: {what}: keep it again{here}"))
+
+    def _warn_of_others(self, stated: list[set[Version]]) -> None:
+        """Warns of versions that not all parties have: a store may be that of another deployment, or a new one."""
+        having = ", ".join(str(party) for party, versions in enumerate(stated) if versions)
+        if having:
+            what = f"{self._call} of {self._name!r}: a version that not all parties have is erased at party {having}"
+            warnings.warn_explicit(f"{what}: check the paths of stores", RuntimeWarning, *_source.line())
 
     def new(self, agreed: Agreed, form: Form) -> Version:
         """Returns the version that comes after all others."""
@@ -153,10 +161,10 @@ class PartyStores:
         """Warns of an older version that a party of this process could not erase. The new one counts all the same."""
         for party, error in self._failed.items():
             what = f"{self._call} of {self._name!r}: an older version is still at party {party}: {error}"
-            warnings.warn_explicit(f"{what}; the next call for the name erases it", RuntimeWarning, *_source.line())
+            warnings.warn_explicit(f"{what}; the next `keep` or `forget` erases it", RuntimeWarning, *_source.line())
 
     def all_have(self, what: str) -> None:
-        """Has all parties tell whether they have done what they were to do.
+        """Makes all parties say whether they have done what they were to do.
 
         Raises:
             KeptError: a party could not.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
+from typing import Any
 
 from quorate.campaigns import Lost, Store, StoreError, read_store_key, store_of
 from quorate.kept._form import Form
@@ -28,7 +27,7 @@ class Kept:
     Attributes:
         name: its name.
         number: its number, from 1.
-        is_current: whether all parties are known to have it.
+        state: "current" if all parties are known to have it, "pending" before that, "dead" if its erasure failed.
         made_at: when this party wrote it, in seconds since 1970.
         form: its form; None if it does not open.
         why: why it does not open.
@@ -36,27 +35,28 @@ class Kept:
 
     name: str
     number: int
-    is_current: bool
+    state: str
     made_at: int
     form: Form | None
     why: str
 
 
-def place_of(version: Version, at: int, count: int) -> bytes:
-    """Returns what a chunk is bound to: its version, its number and the number of chunks; -1 is the form."""
-    return version.id + b"".join(number.to_bytes(8, "little", signed=True) for number in (version.number, at, count))
+def place_of(version: Version, me: int, at: int, count: int) -> bytes:
+    """Returns what a chunk is bound to: its version, its party, its number and the number of chunks; -1 is the form."""
+    numbers = version.number, me, at, count
+    return version.id + b"".join(number.to_bytes(8, "little", signed=True) for number in numbers)
 
 
-def opened(store: Store, name: str, version: Version, count: int, sealed: bytes) -> Form:
+def opened(store: Store, me: int, name: str, version: Version, count: int, sealed: bytes) -> Form:
     """Returns the form of a version.
 
     Raises:
-        Lost: it does not open, or is that of another name.
+        Lost: it does not open, or is that of another name or another party.
         StoreError: its key cannot be read now, or it is of another release.
     """
-    form = Form.read(store.kept_keys.load(version.id).open(sealed, place_of(version, -1, count)))
+    form = Form.read(store.kept_keys.load(version.id).open(sealed, place_of(version, me, -1, count)))
     if form.name != name:
-        raise Lost(f"a version of kept value {form.name!r} was moved to {name!r}: restore the store")
+        raise Lost(f"a version of kept value {form.name!r} was moved to {name!r}: keep it again")
     return form
 
 
@@ -77,38 +77,34 @@ def newest_form(config: str | os.PathLike[str], name: str) -> Form | None:
         StoreError: the store cannot be read.
     """
     known = [kept for kept in listed(config) if kept.name == name and kept.form is not None]
-    return max(known, key=lambda kept: (kept.is_current, kept.number)).form if known else None
+    return max(known, key=lambda kept: (kept.state == "current", kept.number)).form if known else None
 
 
 def listed(config: str | os.PathLike[str]) -> list[Kept]:
-    """Returns the versions at a party, by name, then by number.
+    """Returns the versions at a party, by name, then by number, with those whose erasure failed.
 
     Raises:
         ConfigError: the files cannot be read.
         StoreError: the store cannot be read.
     """
-    with _reading(config) as store:
-        query = "SELECT name, version, id, chunks, form, state, made_at FROM kept WHERE state IN ('pending', 'current')"
-        rows = store.read(lambda connection: connection.execute(f"{query} ORDER BY name, version").fetchall())
-        return [_kept(store, *row) for row in rows]
-
-
-@contextlib.contextmanager
-def _reading(config: str | os.PathLike[str]) -> Iterator[Store]:
-    _, path, key = store_of(config)
+    me, path, key = store_of(config)
+    query = """SELECT name, version, id, state, made_at, chunks, form FROM kept WHERE state != 'new'
+        ORDER BY name, version"""
     store = Store(path, read_store_key(key), None)
     try:
-        yield store
+        rows = store.read(lambda connection: connection.execute(query).fetchall())
+        return [kept for row in rows if (kept := _kept(store, me, *row)) is not None]
     finally:
         store.close()
 
 
 def _kept(
-    store: Store, name: str, number: int, id_: bytes, count: int, sealed: bytes, state: str, made_at: int
-) -> Kept:
-    form, why = None, ""
+    store: Store, me: int, name: str, number: int, id_: bytes, state: str, made_at: int, *rest: Any
+) -> Kept | None:
+    """Returns a version; None if it was erased meanwhile."""
     try:
-        form = opened(store, name, Version(number, id_), count, sealed)
+        return Kept(name, number, state, made_at, opened(store, me, name, Version(number, id_), *rest), "")
     except StoreError as error:
-        why = str(error)
-    return Kept(name, number, state == "current", made_at, form, why)
+        if not store.read(lambda connection: connection.execute("SELECT 1 FROM kept WHERE id = ?", (id_,)).fetchone()):
+            return None
+        return Kept(name, number, state, made_at, None, str(error))

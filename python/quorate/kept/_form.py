@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quorate import dtypes
 from quorate._source import at
@@ -27,7 +27,22 @@ _ID_BYTES = 16
 _FORMAT = 1  # of the text that forms are stored as
 
 Parties = tuple[list[int], bool]
-Known = tuple[Any, tuple[bool, bool], Parties, Parties]
+
+
+class Known(NamedTuple):
+    """What is known of an array: `Session.known` of the native module.
+
+    Attributes:
+        range: the lowest and the highest number, in units, or None.
+        room: whether results get the bits that they need, and whether the range is assumed.
+        owners: the parties on whose inputs it depends, and whether clients are among them.
+        own: those of whose own inputs it may hold elements.
+    """
+
+    range: tuple[int, int] | None
+    room: tuple[bool, bool]
+    owners: Parties
+    own: Parties
 
 
 def check_name(name: Any) -> str:
@@ -64,7 +79,7 @@ class ArrayForm:
         native = array._session._native
         kind, bits, frac = array.dtype.parts
         column = native.column(array._node)
-        known = native.known(array._node)
+        known = Known(*native.known(array._node))
         return ArrayForm(("fixed" if kind == "real" else kind, bits, frac), array.shape, column or (name, None), known)
 
     @staticmethod
@@ -72,7 +87,7 @@ class ArrayForm:
         """Returns the form that `fields` describe."""
         name, words = fields["column"]
         low_high, (grows, assumed), owners, own = fields["known"]
-        known: Known = (
+        known = Known(
             None if low_high is None else (int(low_high[0]), int(low_high[1])),
             (grows, assumed),
             (list(owners[0]), owners[1]),
@@ -108,12 +123,12 @@ class ArrayForm:
     @property
     def has_clients(self) -> bool:
         """Whether it depends on what clients of campaigns gave."""
-        return self.known[2][1]
+        return self.known.owners[1]
 
     @property
     def depends_on(self) -> str:
         """Those on whose inputs it depends, for people."""
-        names = [f"party {party}" for party in self.known[2][0]] + ["clients"] * self.has_clients
+        names = [f"party {party}" for party in self.known.owners[0]] + ["clients"] * self.has_clients
         return ", ".join(names) or "nobody"
 
 
@@ -152,7 +167,9 @@ class Form:
         """
         fields = json.loads(text)
         if fields.pop("format") != _FORMAT:
-            raise StoreError("a kept value was written by a newer release: install that one, or keep the value again")
+            raise StoreError(
+                "a kept value was written by a newer release: install that one, or run `quorate kept erase`"
+            )
         fields["campaigns"] = [(name, hashed) for name, hashed in fields["campaigns"]]
         fields["arrays"] = {key: ArrayForm.read(form) for key, form in fields["arrays"].items()}
         return Form(**fields)

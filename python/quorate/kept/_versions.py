@@ -45,6 +45,7 @@ class Versions:
 
     Attributes:
         faults: why versions are not whole, in sentences; `held` finds out.
+        was_here: whether something of the name was in the store when it was opened.
 
     Raises:
         ConfigError: the files cannot be read.
@@ -59,8 +60,9 @@ class Versions:
         lock = f"{KEPT}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         self._store = Store(path, read_store_key(key), lock, is_shared)
         try:
+            self.was_here = bool(self._all(("new", "dead", *_USABLE)))
             if not is_shared:
-                self._erase_all(version for version in self._all(("new", "dead")))
+                self._erase_all(self._all(("new", "dead")))
         except BaseException:
             self._store.close()
             raise
@@ -80,7 +82,7 @@ class Versions:
             Lost: it is not here, or was altered.
             StoreError: it cannot be read now, or is of another release.
         """
-        return opened(self._store, self._name, version, *self._row(version))
+        return opened(self._store, self._me, self._name, version, *self._row(version))
 
     def parts(self, version: Version) -> dict[str, npt.NDArray[Any]]:
         """Returns this party's part of each array; nothing where it holds none.
@@ -97,6 +99,8 @@ class Versions:
         for chunk in self._chunks(version):
             data[filled : filled + len(chunk)] = chunk
             filled += len(chunk)
+        if filled != len(data):
+            raise Lost(f"kept value {self._name!r} has {filled} bytes here, and not {len(data)}: keep it again")
         ends = np.cumsum(sizes).tolist()
         return {
             key: from_bytes(data[end - size : end], array.words, array.shape)
@@ -118,13 +122,13 @@ class Versions:
         key = self._key(version)
         for first in range(0, count, _CHUNKS):
             rows = [
-                (id_, at, key.seal(data[at * _CHUNK : (at + 1) * _CHUNK], place_of(version, at, count)))
+                (id_, at, key.seal(data[at * _CHUNK : (at + 1) * _CHUNK], place_of(version, self._me, at, count)))
                 for at in range(first, min(count, first + _CHUNKS))
             ]
             self._store.write(functools.partial(_insert, rows)).result()
         data[:] = bytes(len(data))
         self.drop_pending()
-        sealed = key.seal(form.write(), place_of(version, -1, count))
+        sealed = key.seal(form.write(), place_of(version, self._me, -1, count))
         self._write("UPDATE kept SET state = 'pending', form = ? WHERE id = ?", sealed, id_)
 
     def make_current(self, version: Version) -> None:
@@ -200,16 +204,18 @@ class Versions:
         for at in range(count):
             rows = self._query("SELECT sealed FROM kept_chunks WHERE id = ? AND at = ?", version.id, at)
             if not rows:
-                raise Lost(f"chunk {at} of kept value {self._name!r} is not in the store: restore it")
-            yield key.open(rows[0][0], place_of(version, at, count))
+                raise Lost(f"chunk {at} of kept value {self._name!r} is not in the store: keep it again")
+            yield key.open(rows[0][0], place_of(version, self._me, at, count))
 
     def _key(self, version: Version) -> KeptKey:
         return self._store.kept_keys.load(version.id)
 
     def _erase_all(self, versions: Iterable[Version]) -> None:
-        for version in list(versions):
+        for version in (all_ := list(versions)):
             self._write("UPDATE kept SET state = 'dead' WHERE id = ?", version.id)
             self._erase(version.id)
+        if all_:
+            self._store.purge(waits=False)
 
     def _erase(self, id_: bytes) -> None:
         """Erases a version that is dead: its key, its chunks, then its row."""
@@ -218,7 +224,6 @@ class Versions:
         while self._query("SELECT 1 FROM kept_chunks WHERE id = ? LIMIT 1", id_):
             self._write(erase, id_, id_, _CHUNKS)
         self._write("DELETE FROM kept WHERE id = ?", id_)
-        self._store.purge()
 
     def _query(self, query: str, *values: Any) -> list[Any]:
         return self._store.read(lambda connection: connection.execute(query, values).fetchall())
