@@ -118,7 +118,8 @@ def test_stores_that_changed_their_parties_are_not_read(here: Offices) -> None:
 
 def test_another_process_has_the_lock(here: Offices) -> None:
     here.keep("x", OLD)
-    code = "import sys; from quorate.kept import Versions; v = Versions(sys.argv[1], 1, 'x'); print(1, flush=True); input()"
+    code = "import sys; from quorate.kept import Versions; held = Versions(sys.argv[1], 1, 'x'); print(1, flush=True)"
+    code += "; input()"
     command = [sys.executable, "-c", code, str(here.configs[1])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "1\n"
