@@ -391,6 +391,26 @@ def test_an_interrupted_keep_is_settled_by_another_session(here: Offices, method
         assert [row[3] for row in here.rows(0, "kept")] == ["current"] * 2
 
 
+def test_what_others_may_count_is_not_dropped_by_an_interrupt(here: Offices) -> None:
+    """A party that is interrupted while all say that they have the version does not know what the others have heard."""
+    here.keep("x", OLD)
+    with here.session() as mpc:
+        x, real = mpc.input(NEW, owner=0), mpc._tell
+
+        def interrupted(array: Any, what: str, *more: Any) -> Any:
+            if what.startswith("the new version"):
+                raise KeyboardInterrupt
+            return real(array, what, *more)
+
+        mpc._tell = interrupted  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            mpc.keep("x", x, config=here.configs)
+        for party in range(2):
+            assert sorted(row[3] for row in here.rows(party, "kept")) == ["current", "pending"]
+    assert np.array_equal(here.kept("x"), NEW)
+    here.assert_one("x")
+
+
 def test_a_name_that_another_process_works_on(here: Offices) -> None:
     here.keep("x", OLD)
     said = (
