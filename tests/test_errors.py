@@ -431,7 +431,7 @@ def test_every_error_is_of_the_family() -> None:
         "ConfigError": ValueError, "ProgramMismatch": RuntimeError, "PeerLost": ConnectionError,
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
         "RunAborted": RuntimeError, "SubmissionError": RuntimeError, "SessionClosed": RuntimeError,
-        "SessionBusy": RuntimeError,
+        "SessionBusy": RuntimeError, "KeptError": RuntimeError,
         "NotApproved": ValueError, "ShadowError": ArithmeticError, "CircuitError": ValueError,
         "ResourceError": MemoryError,
     }  # fmt: skip
