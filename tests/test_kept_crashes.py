@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import re
 import shutil
 import sqlite3
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploying import Deployment, error_of
 from fuse import Killed
 from keeping import Offices, in_memory, offices
 from quorate._session import _keeping
@@ -111,6 +108,27 @@ def test_a_kill_at_any_write_leaves_the_old_value_or_the_new_one(
     assert fuse.seen > 40 and 0 < seen.index(True) < len(seen) - 3
     assert all(seen[seen.index(True) :]), "a value that counted counts no more"
     assert np.array_equal(here.kept("x"), new)
+
+
+def test_a_kill_while_a_name_is_kept_for_the_first_time(here: Offices) -> None:
+    """Nothing is chosen then, and still nothing is left of a version that was being written."""
+    states = set()
+    for at in range(1, 26, 3):
+        with Fuse().lit(at), contextlib.suppress(Killed, KeptError, StoreError):
+            here.keep("x", NEW)
+        states |= {row[3] for party in range(2) if here.keys(party) for row in here.rows(party, "kept")}
+        with contextlib.suppress(KeptError):
+            assert np.array_equal(here.kept("x"), NEW)
+        here.settle("x")
+        for party in range(2):
+            rows = here.rows(party, "kept")
+            assert {row[3] for row in rows} <= {"pending", "current"}
+            assert here.keys(party) == [f"{row[0].hex()}.key" for row in rows]
+            assert {row[0] for row in here.rows(party, "kept_chunks")} <= {row[0] for row in rows}
+        with here.session() as mpc:
+            mpc.forget("x", config=here.configs)
+        here.assert_one("x", 0)
+    assert {"new", "pending"} <= states
 
 
 def test_a_kill_while_a_value_is_forgotten(here: Offices) -> None:
@@ -397,6 +415,27 @@ def test_an_interrupted_keep_is_settled_by_another_session(here: Offices, method
         assert [row[3] for row in here.rows(0, "kept")] == ["current"] * 2
 
 
+def test_what_others_may_count_is_not_dropped_by_an_interrupt(here: Offices) -> None:
+    """A party that is interrupted while all say that they have the version does not know what the others have heard."""
+    here.keep("x", OLD)
+    with here.session() as mpc:
+        x, real = mpc.input(NEW, owner=0), mpc._tell
+
+        def interrupted(array: Any, what: str, *more: Any) -> Any:
+            if what.startswith("the new version"):
+                raise KeyboardInterrupt
+            return real(array, what, *more)
+
+        mpc._tell = interrupted  # type: ignore[assignment, method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            mpc.keep("x", x, config=here.configs)
+        for party in range(2):
+            assert sorted(row[3] for row in here.rows(party, "kept")) == ["current", "pending"]
+    assert np.array_equal(here.kept("x"), NEW)
+    here.settle("x")
+    here.assert_one("x")
+
+
 def test_a_name_that_another_process_works_on(here: Offices) -> None:
     here.keep("x", OLD)
     said = "of 'x' at party 1: this process works on this kept value in the store .* already: wait until it has ended"
@@ -487,94 +526,3 @@ def test_a_version_that_is_not_there_is_refused(two: Offices) -> None:
         with pytest.raises(StoreError, match="is not in the store any more"):
             versions.make_current(Version(2, bytes(16)))
         assert versions.held() == [version]
-
-
-# ---- deployments of processes --------------------------------------------------------------------------------------
-
-
-class Processes:
-    """A deployment whose parties have stores."""
-
-    def __init__(self, folder: Path) -> None:
-        self.deployment, self.configs = Deployment(folder), list[Path]()
-        for party in range(3):
-            own = folder / f"office{party}"
-            own.mkdir()
-            (own / "store.key").write_bytes(os.urandom(32))
-            (own / "store.key").chmod(0o600)
-            (own / "serve.toml").write_text('store = "store.db"\nstore_key = "store.key"\n')
-            config = own / "party.toml"
-            config.write_text(self.deployment.config(party).read_text().replace('"party', '"../party'))
-            self.configs.append(config)
-
-    def start(self, body: str) -> list[Any]:
-        script = self.deployment.script(body)
-        return [self.deployment.start(i, script, config=config) for i, config in enumerate(self.configs)]
-
-    def run(self, body: str) -> list[Any]:
-        return [party.end() for party in self.start(body)]
-
-
-@pytest.fixture
-def processes(folder: Path) -> Iterator[Processes]:
-    made = Processes(folder)
-    try:
-        yield made
-    finally:
-        made.deployment.stop()
-
-
-LOOP = """
-for i in range({first}, {first} + 200):
-    mpc.keep("x", mpc.input(lambda: [i] * 3, owner=0, shape=3, dtype=qr.int(64)))
-    print("kept", i, flush=True)
-"""
-
-
-def test_processes_that_are_killed_at_random_moments(processes: Processes) -> None:
-    rng, first = random.Random(), 0
-    for _ in range(3):
-        parties = processes.start(LOOP.format(first=first))
-        parties[0].wait_for(f"kept {first}\n")
-        time.sleep(rng.uniform(0, 0.3))
-        for party in rng.sample(parties, 3):
-            party.kill()
-            time.sleep(rng.choice([0, 0.01, 0.05]))
-        said = [line.split() for party in parties for line in party.end().out.splitlines()]
-        last = max(int(words[1]) for words in said if len(words) == 2)
-        ended = processes.run('print(mpc.kept("x").reveal())')
-        assert [e.status for e in ended] == [0, 0, 0], ended
-        values = {tuple(map(int, re.findall(r"\d+", e.out))) for e in ended}
-        assert values <= {(last,) * 3, (last + 1,) * 3} and len(values) == 1, (values, last)
-        all_of_them = Offices(processes.configs, "rss", 3, {})
-        all_of_them.settle("x")
-        all_of_them.assert_one("x")
-        first = last + 2
-
-
-def test_a_party_without_a_store_is_named_at_all(processes: Processes) -> None:
-    serve = processes.configs[1].with_name("serve.toml")
-    serve.rename(serve.with_name("gone"))
-    body = """
-for call in (lambda: mpc.keep("x", mpc.input(lambda: [5], owner=0, shape=1, dtype=qr.int(64))),
-             lambda: mpc.kept("x"), lambda: mpc.forget("x")):
-    try:
-        call()
-        print("done")
-    except qr.errors.KeptError as error:
-        print(error)
-"""
-    ended = processes.run(body)
-    assert [e.status for e in ended] == [0, 0, 0], ended
-    for party, end in enumerate(ended):
-        lines = end.out.splitlines()
-        assert len(lines) == 3
-        for call, line in zip(("keep", "kept", "forget"), lines, strict=True):
-            where = r"at party 1: .*serve\.toml" if party == 1 else ".*not at party 1, whose own error says why"
-            assert re.match(rf"{call} of 'x'(: | ){where}", line), (party, line)
-    serve.with_name("gone").rename(serve)
-    keep = 'mpc.keep("x", mpc.input(lambda: [5], owner=0, shape=1, dtype=qr.int(64)))'
-    ended = processes.run(f'{keep}\nprint(mpc.kept("x").reveal())')
-    assert [(e.status, e.out) for e in ended] == [(0, "[5]\n")] * 3, ended
-    ended = processes.run('print(mpc.kept("none").reveal())')
-    assert all("KeptError: kept: no party has a value 'none': keep it first" in error_of(e) for e in ended), ended

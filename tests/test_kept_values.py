@@ -93,6 +93,7 @@ def test_several_arrays_are_replaced_together_and_keep_their_order(made: Any) ->
     with here.session() as mpc:
         mpc.keep("model", mpc.input(3, owner=0), config=here.configs)
     assert here.kept("model") == 3, "an array replaces a dictionary"
+    assert [here.rows(party, "kept")[0][2] for party in range(2)] == [3, 3], "versions are not counted"
 
 
 def test_a_kept_value_can_be_kept_again_and_is_as_threads_and_memory_allow(made: Any) -> None:

@@ -154,7 +154,7 @@ fn masked_results_are_words_of_the_ring() {
     }
 }
 
-/// What is kept depends on what it depended on before, whoever holds its parts, and is a party's own input if it was.
+/// A kept value depends on what it depended on before, whoever holds its parts, and is a party's own input if it was.
 #[test]
 fn a_kept_value_keeps_its_origin() {
     let both = Owners::from_iter([0, 2]).with_clients();

@@ -11,7 +11,7 @@ use crate::session::Session;
 /// Parties, and whether clients of campaigns are among them.
 type Parties = (Vec<usize>, bool);
 
-/// The knowledge of a value that lasts when it is kept: its proven range, whether results grow and the range is
+/// What is known of a value when it is kept, and lasts: its proven range, whether results grow and the range is
 /// assumed, on whose inputs it depends, and of whose own inputs it may hold elements.
 type Known = (Option<(i128, i128)>, (bool, bool), Parties, Parties);
 

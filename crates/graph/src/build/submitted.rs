@@ -28,7 +28,7 @@ impl Builder<'_> {
     /// range and of the room of results holds on.
     ///
     /// # Errors
-    /// No part, or one of another shape or dtype; [`Fault::BoundRequired`] where a bound is required.
+    /// No part, or one of another shape or dtype; [`Fault::BoundRequired`] where bounds are required and none is known.
     pub fn kept_before(
         &mut self,
         parts: &[NodeId],
