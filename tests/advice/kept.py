@@ -43,9 +43,6 @@ BY_TEST: dict[str, list[str]] = {
     "test_kept_stores.py::test_a_form_of_a_newer_release_is_named": [
         "was written by a newer release: install that one, or run `quorate kept erase`",
     ],
-    "test_kept_stores.py::test_stores_that_changed_their_parties_are_not_read": [
-        ": check the paths of stores",
-    ],
     "test_kept_crashes.py::test_a_name_that_another_process_works_on": [
         "already: wait until it has ended that",
     ],

@@ -150,7 +150,8 @@ class PartyStores:
         having = ", ".join(str(party) for party, versions in enumerate(stated) if versions)
         if having:
             what = f"{self._call} of {self._name!r}: a version that not all parties have is erased at party {having}"
-            warnings.warn_explicit(f"{what}: check the paths of stores", RuntimeWarning, *_source.line())
+            why = "a store may be another deployment's, or a new one"
+            warnings.warn_explicit(f"{what}; {why}", RuntimeWarning, *_source.line())
 
     def new(self, agreed: Agreed, form: Form) -> Version:
         """Returns the version that comes after all others."""
