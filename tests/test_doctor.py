@@ -24,6 +24,7 @@ from quorate._command import _doctor, _doctor_files
 from quorate._command._doctor_files import disk, expiry, listens, party_of
 from quorate._command._doctor_links import Seen
 from quorate._command._findings import Findings
+from quorate._families import FAMILIES
 from quorate.errors import ConfigError
 from warm import QUORATE
 
@@ -62,10 +63,13 @@ def said(told: dict[str, Any], about: str, state: str = "ok") -> list[str]:
     return [one["says"] for one in told["findings"] if (one["about"], one["state"]) == (about, state)]
 
 
+#: The first and the last family that three parties run.
+OF_THREE = [name for name, family in FAMILIES.items() if 3 in family.parties][::2]
+
 # ---- deployments ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", ["rss", "spdz2k"])
+@pytest.mark.parametrize("protocol", OF_THREE)
 def test_a_deployment_that_works(deployment: Deployment, protocol: str) -> None:
     for me in range(3):
         change(file(deployment, me), '"rss"', f'"{protocol}"')
@@ -104,7 +108,7 @@ def test_an_address_that_only_higher_parties_need(deployment: Deployment) -> Non
 def test_an_address_that_is_needed_and_closed(deployment: Deployment) -> None:
     (closed,) = free_ports(1)
     change(file(deployment, 2), f":{deployment.ports[0]}", f":{closed}")
-    first, _, third = doctors(deployment, 0, 1, 2, wait=8, status=1)
+    first, _, third = doctors(deployment, 0, 1, 2, wait=20, status=1)
     assert third["fault"].startswith(f"party 0 does not listen at 127.0.0.1:{closed}: start `quorate doctor` there")
     assert f"party 2 listens at 127.0.0.1:{deployment.ports[2]}" in said(first, "address")
     assert "party 2" in first["fault"] and "check the address and the firewall" in first["fault"]
@@ -122,13 +126,13 @@ def test_other_certificates_keys_protocols_and_options(deployment: Deployment) -
     other.mkdir()
     subprocess.run([QUORATE, "keygen", "--party", "1", "--dir", str(other)], check=True, capture_output=True)
     change(file(deployment, 0), '"party1.crt"', '"other/party1.crt"')
-    first, second, _ = doctors(deployment, 0, 1, 2, wait=8, status=1)
+    first, second, _ = doctors(deployment, 0, 1, 2, wait=20, status=1)
     assert "do not accept each other's certificates" in first["fault"]
     assert second["fault"].startswith("party 0 ") and "do not accept each other's certificates" in second["fault"]
     change(file(deployment, 0), '"other/party1.crt"', '"party1.crt"')
 
     change(file(deployment, 1), '"rss"', '"pika"')
-    told = doctors(deployment, 0, 1, 2, wait=8, status=1)[0]
+    told = doctors(deployment, 0, 1, 2, wait=20, status=1)[0]
     assert "pika" in told["fault"] and "rss" in told["fault"]
 
     change(file(deployment, 1), 'key = "party1.key"', 'key = "other/party1.key"')
