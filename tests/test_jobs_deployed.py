@@ -18,10 +18,21 @@ import pytest
 import quorate_client
 from jobbing import PARAMETERS, PROGRAM, Office, approval, quorate, wait_until
 from quorate._command._jobs import _show_result
-from quorate_client import JobFailed, JobRefused, JobState, NoResult, NotStored
+from quorate_client import (
+    Deployment,
+    JobFailed,
+    JobRefused,
+    JobState,
+    NoResult,
+    NotStored,
+    StandingRequest,
+    schedules,
+)
 from quorate_client._https import Answer, Links
 from quorate_client.job import sign_call
+from quorate_client.jobs import program_hash
 from quorate_client.keys import to_text
+from quorate_client.schedule import occurrence_id
 
 WAITS = """
 import time
@@ -98,6 +109,30 @@ def test_a_program_runs_on_request(office: Office) -> None:
         log = office.log(party)
         assert f"job {job.hex()} of sums.py starts for {to_text(office.key.id)}, parameters: region, rows, as" in log
         assert " 99" not in log
+
+
+def test_a_program_runs_at_its_time(office: Office) -> None:
+    """The newest time has come before the request is sent, and its day is not over."""
+    now, listed = int(time.time()), office.jobs()
+    request = StandingRequest.make(
+        Deployment.load(office.servers),
+        office.key.id,
+        program_hash(office.folder / "sums.py"),
+        ASKED,
+        every=time.strftime("day %H:%M", time.gmtime(now)),
+        time=now - 3600,
+        since=now - 3600,
+        until=now + 3600,
+    )
+    asks = schedules(office.servers, key=office.key_file)
+    asks._keep(request)
+    run(office, "send", request.id.hex())
+    wait_until(lambda: all(isinstance(each, list) and each for each in asks.occurrences(request.id)))
+    (job,) = {one["job"] for each in asks.occurrences(request.id) if isinstance(each, list) for one in each}
+    assert job == occurrence_id(request.id, request.times.at_or_before(now))
+    assert listed.wait(job).values["total"] == 99 and uses(office, job) == [1, 1, 1]
+    assert run(office, "show", request.id.hex()).count(f"{job.hex()}  done") == 3
+    assert run(office, "cancel", request.id.hex()) == "".join(f"Server {i}: cancelled.\n" for i in range(3))
 
 
 def test_a_refusal_of_one_server_leaves_nothing_elsewhere(office: Office) -> None:

@@ -114,11 +114,6 @@ class Every:
             "week": datetime.timedelta(days=7),
         }[self.unit]
 
-    @property
-    def most_per_day(self) -> int:
-        """The number of times within 24 hours, at most."""
-        return 24 if self.unit == "hour" else 1
-
 
 def occurrence_id(standing: bytes, at: int) -> bytes:
     """Returns the id of the job of one time, 32 bytes.
@@ -204,19 +199,16 @@ class StandingRequest:
         """The times."""
         return Every.parse(self.every)
 
-    def newest(self, now: float) -> int | None:
-        """Returns the time of the occurrence that may start now, or None."""
-        at = self.times.at_or_before(now)
-        return at if self.since <= at and now < self.until else None
-
     def next(self, now: float) -> int | None:
         """Returns the time of the next occurrence, or None if there is none any more."""
         at = self.times.after(max(now, self.since - 1))
         return at if at < self.until else None
 
-    def end_of(self, at: int) -> int:
-        """Returns when an occurrence expires that has not started: at the next time, or with the standing request."""
-        return min(self.times.after(at), self.until)
+    @property
+    def most_per_day(self) -> int:
+        """The number of occurrences within 24 hours, at most."""
+        hours = -(-(self.until - self.since) // 3600)
+        return min(24, hours) if self.times.unit == "hour" else 1
 
     @staticmethod
     def from_json(data: bytes) -> StandingRequest:
@@ -232,9 +224,9 @@ class StandingRequest:
         except ValueError as error:
             raise WireError("every", f"every: {error}.") from None
         if not 0 <= request.since - request.time <= MOST_AHEAD_S:
-            raise WireError("from", f"from must be 0 to {MOST_AHEAD_S} s after time.")
+            raise WireError("from", "from must be the time of the request or later, by at most 366 days.")
         if not 0 < request.until - request.since <= MOST_AHEAD_S or request.until >= _MOST_TIME:
-            raise WireError("until", f"until must be 1 to {MOST_AHEAD_S} s after from.")
+            raise WireError("until", "until must be after from, by at most 366 days.")
         if request.next(request.since - 1) is None:
             raise WireError("until", f'until: there is no time "{request.every}" from `from` to `until`.')
         return request

@@ -112,9 +112,9 @@ class Schedules:
         terms = check_terms(connection, program, request.requester, request.parameters).terms
         if is_halted(connection):
             raise halted(409)
-        if request.times.most_per_day > terms.per_day:
+        if request.most_per_day > terms.per_day:
             starts = "1 start is" if terms.per_day == 1 else f"{terms.per_day} starts are"
-            what = f'"{request.every}" is {request.times.most_per_day} times in 24 hours, and {starts} approved here'
+            what = f'"{request.every}" is {request.most_per_day} times in 24 hours, and {starts} approved here'
             raise Refused(409, what, "ask for fewer times, or ask this server's operator")
         self._check_room(connection, request.requester)
         row = (
