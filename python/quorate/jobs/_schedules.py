@@ -139,7 +139,8 @@ class Schedules:
         in_all, of_one = connection.execute(query, (requester, int(self._clock()))).fetchone()
         (kept,) = connection.execute("SELECT count(*) FROM standing WHERE requester = ?", (requester,)).fetchone()
         if of_one >= MOST_OF_ONE:
-            raise Refused(429, f"{MOST_OF_ONE} standing requests of this key are active here", "cancel one of them", 60)
+            what = f"{MOST_OF_ONE} standing requests of this key are active here"
+            raise Refused(429, what, "wait for the end of one of them, or cancel it", 60)
         if kept >= MOST_KEPT:
             what = f"{MOST_KEPT} standing requests of this key are kept here"
             raise Refused(429, what, "ask again once some of them are over, also those that were cancelled", 3600)
