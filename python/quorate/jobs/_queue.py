@@ -137,8 +137,8 @@ class Queue:
         (waiting,) = connection.execute(query, (program,)).fetchone()
         check_covered(connection, program, request.requester, request.parameters, now, waiting)
         # Jobs of standing requests are limited by these alone, so that neither kind takes the room of the other.
-        active = f"state IN {_ACTIVE} AND standing IS NULL"
-        query = f"SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs WHERE {active}"  # noqa: S608
+        query = f"""SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs
+            WHERE standing IS NULL AND state IN {_ACTIVE}"""  # noqa: S608
         in_all, of_one = connection.execute(query, (request.requester,)).fetchone()
         query = "SELECT count(*) FROM jobs WHERE requester = ? AND standing IS NULL"
         (kept,) = connection.execute(query, (request.requester,)).fetchone()

@@ -127,7 +127,8 @@ class Jobs:
                 if not self._over.is_set():
                     LOG.error("%s", error)
             except Exception as error:  # one standing request must not end all of them; its text may hold values
-                LOG.error("an error of type %s when times of jobs were looked at", type(error).__name__)
+                if not self._over.is_set():
+                    LOG.error("an error of type %s when times of jobs were looked at", type(error).__name__)
             self._over.wait(_OCCUR_S)
 
     def occur(self) -> None:
