@@ -265,8 +265,8 @@ def block(language: str, start: str) -> str:
 
 def commands(start: str, campaign: str) -> list[list[str]]:
     """Returns the commands of the block that starts so, without `quorate` and the party's configuration."""
-    lines = block("", start).replace("5f0c...", campaign).replace(" --config party.toml", "").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+    lines = block("", start).replace("5f0c...", campaign).replace(" --config party.toml", "")
+    return [shlex.split(line, comments=True)[1:] for line in lines.replace("\\\n", "").splitlines()]
 
 
 def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +307,7 @@ def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -
     for party in range(3):
         assert "0 of 12 used" in quorate(office.folder, *approve, "--config", office.config(party))
     asks: dict[str, Any] = {}
-    exec(block("python", "import quorate_client"), asks)
+    exec(block("python", "import quorate_client\n\ndef mean"), asks)
     with pytest.raises(JobRefused, match="takes packets until 2099-12-31T18:00:00Z; ask after that"):
         asks["mean"](campaign.hash.hex())
     for party in range(3):
@@ -317,6 +317,12 @@ def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -
     assert "wages.py  approved" in quorate(office.folder, *listed, "--config", office.config(0))
     with pytest.raises(JobRefused, match=r"is spent \(1 of 1 look\); ask for another campaign"):
         asks["mean"](campaign.hash.hex())
+    (schedule,) = commands("quorate job schedule", campaign.hash.hex())
+    exec(block("python", "import quorate_client\n\ndef nightly"), asks)
+    for asked in (quorate(office.folder, *schedule).strip(), asks["nightly"](campaign.hash.hex()).hex()):
+        assert asks["results"](bytes.fromhex(asked)) == {}  # its first time has not come
+        assert run(office, "list").count(f"{asked}  active every day 03:00, next 2") == 3
+        assert run(office, "cancel", asked).count(": cancelled.") == 3
 
 
 def test_results_that_differ_name_the_servers() -> None:
