@@ -10,8 +10,8 @@ from campaigning import NOW, STORE_KEY, Clock
 from clients import server_fields
 from jobbing import PARAMETERS, approval, listed_servers
 from quorate.campaigns import Refused, Store
-from quorate.jobs import Job, Queue, approve, read_approval
-from quorate_client import ClientKey, Deployment, JobRequest, ServiceKey
+from quorate.jobs import Job, Queue, Schedules, approve, read_approval
+from quorate_client import ClientKey, Deployment, JobRequest, ServiceKey, StandingRequest
 
 KEY, OTHER = ClientKey.generate(), ClientKey.generate()
 SERVICES = [ServiceKey.generate() for _ in range(3)]
@@ -38,6 +38,7 @@ class Office:
     def open(self) -> None:
         self.store = Store(self.folder / "store.db", STORE_KEY, None)
         self.queue = Queue(self.store, self.deployment.hash, self.clock)
+        self.schedules = Schedules(self.store, self.queue, self.clock)
 
     def approve(self, code: str = CODE, more: str = PARAMETERS, **terms: Any) -> str:
         """Approves a program, and returns its hash."""
@@ -48,6 +49,22 @@ class Office:
     def request(self, within_s: int = 3600, key: ClientKey = KEY, program: str = "", **parameters: Any) -> JobRequest:
         given = parameters or {"rows": 5, "region": "north"}
         return JobRequest.make(self.deployment, key.id, program or self.program, given, int(self.clock.now), within_s)
+
+    def standing(self, every: str = "hour :15", key: ClientKey = KEY, **fields: Any) -> StandingRequest:
+        """Returns a standing request, by default from now for a day."""
+        now = int(self.clock.now)
+        times = {"time": now, "since": now, "until": now + 86_400, **fields}
+        given = {"rows": 5, "region": "north"}
+        return StandingRequest.make(self.deployment, key.id, self.program, given, every=every, **times)
+
+    def stands(self, every: StandingRequest | str = "hour :15", **fields: Any) -> bytes:
+        asked = every if isinstance(every, StandingRequest) else self.standing(every, **fields)
+        taken, _ = self.schedules.submit(asked, bytes(64)).result()
+        return taken.id
+
+    def occurred(self) -> list[bytes]:
+        """Returns the jobs that standing requests give now."""
+        return [job.id for job in self.schedules.occur()]
 
     def submit(self, request: JobRequest | None = None, **fields: Any) -> bytes:
         asked = request or self.request(**fields)
@@ -80,7 +97,8 @@ class Office:
         return self.store.read(lambda connection: connection.execute(query).fetchall())
 
     def dump(self) -> list[Any]:
-        return [self.rows(f"SELECT * FROM {table}") for table in ("jobs", "uses", "programs", "meta", "campaigns")]
+        tables = ("jobs", "uses", "programs", "meta", "campaigns", "standing", "occurrences")
+        return [self.rows(f"SELECT * FROM {table}") for table in tables]
 
     def close(self) -> None:
         self.store.close()

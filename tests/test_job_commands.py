@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_commands_say_what_they_lack(config: str, tmp_path: Path, capsys: pytest
         (("job", "run", program, *requester, "--set", "rows"), "--set rows: give each parameter once, as NAME=VALUE"),
         (("job", "run", "absent.py", *requester), "The program absent.py cannot be read: No such file"),
         (("job", "run", program, *requester, "--set", "x="), "parameter x must be an integer within 2^53"),
+        (
+            ("job", "schedule", program, *requester, "--every", "day 3:00"),
+            'every: write "hour :15", "day 03:00", "week mon 03:00" or "month 1 03:00", in UTC',
+        ),
+        (
+            ("job", "schedule", program, *requester, "--every", "month 31 03:00"),
+            "every: not each month has a day 31: write a day from 1 to 28",
+        ),
+        (
+            ("job", "schedule", program, *requester, "--every", "day 03:00", "--from", "2026-12-01"),
+            "--from 2026-12-01: write a time in UTC, as in 2026-12-01T00:00:00Z",
+        ),
         (("job", "show", "abc", *requester), "abc is no id of a job: it has 64 hexadecimal digits"),
         (("job", "send", "ab" * 32, *requester), "cannot be read: No such file"),
         (("job", "cancel", "ab" * 32, "--config", config), f"there is no job {'ab' * 32} here"),
@@ -82,6 +95,18 @@ def test_operators_see_and_cancel_their_servers_jobs(config: str, capsys: pytest
     assert quorate("program", "list", "--config", config) == 0
     out = capsys.readouterr().out
     assert "jobs that waited and are refused: 0" in out and "sums.py  revoked" in out and "1 of 12 used" in out
+
+
+def test_operators_see_and_cancel_their_servers_schedules(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    office = office_of(config)
+    office.clock.now = time.time()
+    asked = office.stands("day 03:00").hex()
+    office.close()
+    assert quorate("job", "list", "--config", config) == 0
+    assert capsys.readouterr().out.startswith(f"{asked}  active every day 03:00, next 2")
+    for _ in range(2):
+        assert quorate("job", "cancel", asked, "--config", config) == 0
+        assert capsys.readouterr().out == f"schedule {asked} is cancelled\n"
 
 
 def test_parameters_are_integers_and_texts() -> None:

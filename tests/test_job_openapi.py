@@ -14,6 +14,8 @@ from jobserving import Network, job_network
 from quorate.serve._openapi import DESCRIPTION
 from quorate_client.job import sign_call
 from quorate_client.keys import to_text
+from test_job_schedules_serve import send as send_standing
+from test_job_schedules_serve import standing
 
 FIELDS = json.loads(DESCRIPTION)
 
@@ -30,13 +32,13 @@ def test_every_path_is_described_and_there_is_no_other(tmp_path: Path) -> None:
         }
         assert json.loads(net.servers[1].ask("GET", "/openapi.json").body) == FIELDS
     described = {(path, method) for path, methods in FIELDS["paths"].items() for method in methods}
-    assert described == routes and len(routes) >= 12
+    assert described == routes and len(routes) >= 17
 
 
 def test_references_lead_to_schemas() -> None:
     text = DESCRIPTION.decode()
     names = {part.partition('"')[0] for part in text.split("#/components/schemas/")[1:]}
-    assert names == set(FIELDS["components"]["schemas"]) and len(names) >= 6
+    assert names == set(FIELDS["components"]["schemas"]) and len(names) >= 10
 
 
 def test_generated_requests_get_described_answers(tmp_path: Path) -> None:
@@ -46,9 +48,10 @@ def test_generated_requests_get_described_answers(tmp_path: Path) -> None:
         assert serving is not None
         schema = schemathesis.openapi.from_asgi("/openapi.json", serving._app)
         statuses = run(schema, net)
-    assert len({path for path, _ in statuses}) >= 12
-    assert any(200 <= status < 300 for path, status in statuses if path == "/jobs")
-    assert any(200 <= status < 300 for path, status in statuses if path == "/jobs/{job}")
+    assert len({path for path, _ in statuses}) >= 17
+    served = {path for path, status in statuses if 200 <= status < 300}
+    assert served >= {"/jobs", "/jobs/{job}", "/standing", "/standing/{standing}", "/standing/{standing}/jobs"}
+    assert served >= {"/standing/{standing}/cancel", "/requesters/{key}/jobs", "/requesters/{key}/standing"}
     assert not any(status >= 500 for _, status in statuses if status != 503)
 
 
@@ -64,16 +67,17 @@ def run(schema: Any, net: Network) -> set[tuple[str, int]]:
 
     checks = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
     chance, found = random.Random(7), set[tuple[str, int]]()
-    job = to_text(net.queued(servers=(1,)))
+    job, asked = to_text(net.queued(servers=(1,))), standing(net)
+    assert send_standing(net, 1, asked).status == 201
 
     def sign(case: Any) -> None:
         """Fits a generated request to a job that is there, and signs it."""
-        if case.path == "/jobs":
-            request = net.request()
+        if case.path in ("/jobs", "/standing"):
+            request = net.request() if case.path == "/jobs" else standing(net)
             case.body, case.media_type = request.json, "application/json"  # bytes are sent as they are
             case.headers["Quorate-Signature"] = to_text(request.sign(net.key))
             return
-        for name, value in (("job", job), ("key", to_text(net.key.id))):
+        for name, value in (("job", job), ("standing", to_text(asked.id)), ("key", to_text(net.key.id))):
             if name in (case.path_parameters or {}):
                 case.path_parameters[name] = value
         path = case.formatted_path

@@ -324,8 +324,9 @@ def test_a_call_without_an_answer_is_none(net: Network) -> None:
 # ---- the server ----------------------------------------------------------------------------------------------------
 
 
-def test_bodies_are_limited(net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    server, head = net.servers[1], "POST /jobs HTTP/1.1\r\nHost: localhost\r\n"
+@pytest.mark.parametrize("path", ["/jobs", "/standing"])
+def test_bodies_are_limited(net: Network, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    server, head = net.servers[1], f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
     for length, status in ((4097, 413), (10**12, 413), (0, 400)):
         answer = server.send(f"{head}Content-Length: {length}\r\n\r\n".encode())
         assert problem(answer)["status"] == status
@@ -347,6 +348,11 @@ def test_without_jobs_there_are_none(tmp_path: Path) -> None:
             ("POST", f"/jobs/{job}/ask"),
             ("POST", f"/jobs/{job}/start"),
             ("GET", f"/requesters/{job}/jobs"),
+            ("POST", "/standing"),
+            ("GET", f"/standing/{job}"),
+            ("GET", f"/standing/{job}/jobs"),
+            ("POST", f"/standing/{job}/cancel"),
+            ("GET", f"/requesters/{job}/standing"),
         ):
             fields = problem(net.servers[0].ask(method, path, b"" if method == "POST" else None))
             assert fields["status"] == 404

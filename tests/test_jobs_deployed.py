@@ -18,10 +18,21 @@ import pytest
 import quorate_client
 from jobbing import PARAMETERS, PROGRAM, Office, approval, quorate, wait_until
 from quorate._command._jobs import _show_result
-from quorate_client import JobFailed, JobRefused, JobState, NoResult, NotStored
+from quorate_client import (
+    Deployment,
+    JobFailed,
+    JobRefused,
+    JobState,
+    NoResult,
+    NotStored,
+    StandingRequest,
+    schedules,
+)
 from quorate_client._https import Answer, Links
 from quorate_client.job import sign_call
+from quorate_client.jobs import program_hash
 from quorate_client.keys import to_text
+from quorate_client.schedule import occurrence_id
 
 WAITS = """
 import time
@@ -98,6 +109,30 @@ def test_a_program_runs_on_request(office: Office) -> None:
         log = office.log(party)
         assert f"job {job.hex()} of sums.py starts for {to_text(office.key.id)}, parameters: region, rows, as" in log
         assert " 99" not in log
+
+
+def test_a_program_runs_at_its_time(office: Office) -> None:
+    """The newest time has come before the request is sent, and its day is not over."""
+    now, listed = int(time.time()), office.jobs()
+    request = StandingRequest.make(
+        Deployment.load(office.servers),
+        office.key.id,
+        program_hash(office.folder / "sums.py"),
+        ASKED,
+        every=time.strftime("day %H:%M", time.gmtime(now)),
+        time=now - 3600,
+        since=now - 3600,
+        until=now + 3600,
+    )
+    asks = schedules(office.servers, key=office.key_file)
+    asks._keep(request)
+    run(office, "send", request.id.hex())
+    wait_until(lambda: all(isinstance(each, list) and each for each in asks.occurrences(request.id)))
+    (job,) = {one["job"] for each in asks.occurrences(request.id) if isinstance(each, list) for one in each}
+    assert job == occurrence_id(request.id, request.times.at_or_before(now))
+    assert listed.wait(job).values["total"] == 99 and uses(office, job) == [1, 1, 1]
+    assert run(office, "show", request.id.hex()).count(f"{job.hex()}  done") == 3
+    assert run(office, "cancel", request.id.hex()) == "".join(f"Server {i}: cancelled.\n" for i in range(3))
 
 
 def test_a_refusal_of_one_server_leaves_nothing_elsewhere(office: Office) -> None:
@@ -229,8 +264,8 @@ def block(language: str, start: str) -> str:
 
 def commands(start: str, campaign: str) -> list[list[str]]:
     """Returns the commands of the block that starts so, without `quorate` and the party's configuration."""
-    lines = block("", start).replace("5f0c...", campaign).replace(" --config party.toml", "").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+    lines = block("", start).replace("5f0c...", campaign).replace(" --config party.toml", "")
+    return [shlex.split(line, comments=True)[1:] for line in lines.replace("\\\n", "").splitlines()]
 
 
 def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +306,7 @@ def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -
     for party in range(3):
         assert "0 of 12 used" in quorate(office.folder, *approve, "--config", office.config(party))
     asks: dict[str, Any] = {}
-    exec(block("python", "import quorate_client"), asks)
+    exec(block("python", "import quorate_client\n\ndef mean"), asks)
     with pytest.raises(JobRefused, match="takes packets until 2099-12-31T18:00:00Z; ask after that"):
         asks["mean"](campaign.hash.hex())
     for party in range(3):
@@ -281,6 +316,12 @@ def test_the_page_is_followed(office: Office, monkeypatch: pytest.MonkeyPatch) -
     assert "wages.py  approved" in quorate(office.folder, *listed, "--config", office.config(0))
     with pytest.raises(JobRefused, match=r"is spent \(1 of 1 look\); ask for another campaign"):
         asks["mean"](campaign.hash.hex())
+    (schedule,) = commands("quorate job schedule", campaign.hash.hex())
+    exec(block("python", "import quorate_client\n\ndef nightly"), asks)
+    for asked in (quorate(office.folder, *schedule).strip(), asks["nightly"](campaign.hash.hex()).hex()):
+        assert asks["results"](bytes.fromhex(asked)) == {}  # its first time has not come
+        assert run(office, "list").count(f"{asked}  active every day 03:00, next 2") == 3
+        assert run(office, "cancel", asked).count(": cancelled.") == 3
 
 
 def test_results_that_differ_name_the_servers() -> None:

@@ -27,6 +27,8 @@ from quorate_client.invitation import Invitation
 from quorate_client.job import JobRequest, JobState
 from quorate_client.jobs import JobResult, Jobs, jobs
 from quorate_client.keys import ClientKey, ServiceKey, new_key
+from quorate_client.schedule import StandingRequest, StandingState
+from quorate_client.schedules import Schedules, schedules
 from quorate_client.statements import ItemStatus, Receipt, Status
 
 __all__ = [
@@ -51,7 +53,10 @@ __all__ = [
     "OutboxError",
     "Receipt",
     "Refused",
+    "Schedules",
     "ServiceKey",
+    "StandingRequest",
+    "StandingState",
     "Status",
     "Unreachable",
     "ValuesError",
@@ -59,4 +64,5 @@ __all__ = [
     "client",
     "jobs",
     "new_key",
+    "schedules",
 ]

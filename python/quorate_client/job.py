@@ -15,7 +15,7 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 from quorate_client.deployment import Deployment
@@ -100,7 +100,7 @@ def canonical(fields: Any) -> bytes:
     return json.dumps(fields, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
-def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
+def texts_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Returns fields with bytes as base64url."""
     return {name: to_text(value) if isinstance(value, bytes) else value for name, value in fields.items()}
 
@@ -170,7 +170,7 @@ class JobRequest:
     @functools.cached_property
     def json(self) -> bytes:
         """The bytes that are signed and sent."""
-        return canonical(_texts({name: getattr(self, name) for name in _FIELDS}))
+        return canonical(texts_of({name: getattr(self, name) for name in _FIELDS}))
 
     @functools.cached_property
     def id(self) -> bytes:
@@ -192,22 +192,57 @@ class JobRequest:
         Raises:
             WireError: it is too long, not canonical, or a field is missing, unknown or wrong.
         """
-        if len(data) > MOST_REQUEST_BYTES:
-            raise WireError("request", f"A request has at most {MOST_REQUEST_BYTES} bytes.")
-        try:
-            fields = json.loads(data.decode("ascii"))
-        except (ValueError, RecursionError):
-            raise WireError("request", "The request is not JSON in ASCII.") from None
-        if not isinstance(fields, dict) or set(fields) != _FIELDS:
-            raise WireError("request", f"A request is an object of {', '.join(sorted(_FIELDS))}.")
-        request = _request(fields)
-        if request.json != data:
-            raise WireError("request", "The request is not canonical JSON: keys sorted, no spaces, nothing twice.")
-        return request
+        asked = read_asked(data, _FIELDS, ("time", "until"))
+        if not 0 < asked["until"] - asked["time"] <= _MOST_LIFE_S:
+            raise WireError("until", f"until must be 1 to {_MOST_LIFE_S} s after time.")
+        return JobRequest(**asked)
 
 
-def _request(fields: dict[str, Any]) -> JobRequest:
-    parameters, program, time, until = (fields[name] for name in ("parameters", "program", "time", "until"))
+def read_asked(data: bytes, names: Collection[str], times: Collection[str]) -> dict[str, Any]:
+    """Reads what a requester signs: canonical JSON with the fields that all requests have, and times.
+
+    Arguments:
+        data: the bytes.
+        names: the names of all fields.
+        times: the names of those that are times.
+
+    Returns:
+        The fields, with bytes in place of their texts; those that not all requests have are texts.
+
+    Raises:
+        WireError: it is too long, not canonical, or a field is missing, unknown or wrong.
+    """
+    if len(data) > MOST_REQUEST_BYTES:
+        raise WireError("request", f"A request has at most {MOST_REQUEST_BYTES} bytes.")
+    try:
+        fields = json.loads(data.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise WireError("request", "The request is not JSON in ASCII.") from None
+    if not isinstance(fields, dict) or set(fields) != set(names):
+        raise WireError("request", f"A request is an object of {', '.join(sorted(names))}.")
+    _check_program(fields)
+    for name in times:
+        if not is_time(fields[name]):
+            raise WireError(name, f"{name} must be an integer, in seconds since 1970.")
+    sizes = {"requester": POINT_BYTES, "deployment": _HASH_BYTES, "nonce": _NONCE_BYTES}
+    read = {name: _bytes(fields, name, size) for name, size in sizes.items()}
+    if not is_point(read["requester"]):
+        raise WireError("requester", "requester must be a point of P-256, uncompressed.")
+    for name in set(names) - {*times, *sizes, "parameters", "program"}:
+        if not isinstance(fields[name], str):
+            raise WireError(name, f"{name} must be a text.")
+    if canonical(fields) != data:
+        raise WireError("request", "The request is not canonical JSON: keys sorted, no spaces, nothing twice.")
+    return {**fields, **read}
+
+
+def _check_program(fields: Mapping[str, Any]) -> None:
+    """Checks the form of a program's hash and of its parameters.
+
+    Raises:
+        WireError: it is another one.
+    """
+    parameters, program = fields["parameters"], fields["program"]
     if not isinstance(parameters, dict) or not all(_NAME.fullmatch(name) for name in parameters):
         raise WireError("parameters", "parameters must be an object, whose names are those of a function's arguments.")
     for name, value in parameters.items():
@@ -216,16 +251,6 @@ def _request(fields: dict[str, Any]) -> JobRequest:
             raise WireError("parameters", f"parameter {name} must be {wanted}.")
     if not isinstance(program, str) or not _HEX.fullmatch(program):
         raise WireError("program", "program must be the SHA-256 of the program's file, 64 hexadecimal digits.")
-    for name, value in (("time", time), ("until", until)):
-        if not is_time(value):
-            raise WireError(name, f"{name} must be an integer, in seconds since 1970.")
-    if not 0 < until - time <= _MOST_LIFE_S:
-        raise WireError("until", f"until must be 1 to {_MOST_LIFE_S} s after time.")
-    requester = _bytes(fields, "requester", POINT_BYTES)
-    if not is_point(requester):
-        raise WireError("requester", "requester must be a point of P-256, uncompressed.")
-    deployment, nonce = _bytes(fields, "deployment", _HASH_BYTES), _bytes(fields, "nonce", _NONCE_BYTES)
-    return JobRequest(deployment, nonce, parameters, program, requester, time, until)
 
 
 def _bytes(fields: Mapping[str, Any], name: str, size: int) -> bytes:
@@ -284,7 +309,7 @@ class JobState:
 
     def to_json(self) -> bytes:
         """Returns canonical JSON."""
-        return canonical(_texts({field.name: getattr(self, field.name) for field in dataclasses.fields(self)}))
+        return canonical(texts_of({field.name: getattr(self, field.name) for field in dataclasses.fields(self)}))
 
     @staticmethod
     def from_json(data: bytes) -> JobState:

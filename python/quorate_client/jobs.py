@@ -8,34 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quorate_client._https import Answer, Links
+from quorate_client._asking import LOST_S, PAUSE_S, Asking, opened
 from quorate_client.deployment import Deployment
-from quorate_client.errors import (
-    JobFailed,
-    JobRefused,
-    NoResult,
-    NotStored,
-    OutboxError,
-    Refused,
-    Unreachable,
-    WireError,
-)
-from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical, is_time, sign_call
-from quorate_client.keys import ClientKey, from_text, to_text, write_private
+from quorate_client.errors import JobFailed, NoResult, OutboxError, Refused, Unreachable
+from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical
+from quorate_client.keys import ClientKey, from_text, to_text
 from quorate_client.statements import printable
 
-__all__ = ["JobResult", "Jobs", "jobs", "program_hash", "reason"]
+__all__ = ["JobResult", "Jobs", "jobs", "listed_job", "program_hash", "reason"]
 
-_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 4.0
-_LOST_S = 60.0  # a server that does not answer for so long is given up
 _GRACE_S = 5.0  # after a server has failed, the others may still say why they did
 
 #: What is said of the name of an error of Quorate.
@@ -43,8 +31,6 @@ _ERROR = "an error of Quorate, whose message is in that server's log"
 
 #: Reasons that follow from another server's.
 _FOLLOWS = ("Elsewhere", "PeerEnded", "PeerLost", "PeerTimeout", "RunAborted", "")
-
-Told = JobState | Refused | Unreachable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,23 +79,17 @@ def jobs(
         KeyFileError: the key cannot be read.
         OutboxError: the key is no file, and no folder is named.
     """
-    listed = deployment if isinstance(deployment, Deployment) else Deployment.load(deployment)
-    if store is None:
-        if isinstance(key, ClientKey):
-            raise OutboxError("Name a folder for the requests, as store=, or give the key as a file.")
-        store = f"{os.fspath(key)}.jobs"
-    return Jobs(listed, key if isinstance(key, ClientKey) else ClientKey.load(key), Path(store))
+    return Jobs(*opened(deployment, key, store))
 
 
-class Jobs:
+class Jobs(Asking[JobState]):
     """The jobs of one requester at a deployment."""
 
-    def __init__(self, deployment: Deployment, key: ClientKey, store: Path) -> None:
-        self._deployment, self._key, self._folder = deployment, key, store
-        self._ahead_s: dict[int, int] = {}  # of the clocks of servers that refused ours
+    _path, _called, _suffix = "/jobs", "job", ".job"
 
-    def __repr__(self) -> str:
-        return f"Jobs({to_text(self._key.id)}, {len(self._deployment.servers)} servers)"
+    def _read(self, data: bytes) -> tuple[bytes, JobState]:
+        state = JobState.from_json(data)
+        return state.job, state
 
     def ask(
         self,
@@ -117,7 +97,7 @@ class Jobs:
         parameters: Mapping[str, Parameter] | None = None,
         *,
         within_s: int = 3600,
-        wait_s: float = _LOST_S,
+        wait_s: float = LOST_S,
     ) -> bytes:
         """Asks all servers for a run of a program, and returns the job's id, 32 bytes.
 
@@ -157,58 +137,9 @@ class Jobs:
         self._keep(request)
         return request.id
 
-    def send(self, job: bytes, *, wait_s: float = _LOST_S) -> None:
-        """Sends a kept request to all servers, as the same bytes. One that has it already takes it once.
-
-        Raises:
-            OutboxError: there is no such request in the folder.
-            JobRefused, NotStored: as for `ask`.
-        """
-        body, signature = self._kept(job)
-        left, problems, refusals = set(range(self.servers)), dict[int, Unreachable](), dict[int, Refused]()
-        until, pause = time.monotonic() + wait_s, _PAUSE_S
-        while left:
-            with Links() as links:
-                for server in sorted(left):
-                    try:
-                        self._post(links, server, job, body, signature)
-                        left.discard(server)
-                    except Refused as error:
-                        left.discard(server)
-                        refusals[server] = error
-                    except Unreachable as error:
-                        problems[server] = error
-            if refusals or time.monotonic() + pause > until:
-                break
-            time.sleep(pause if left else 0)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
-        if refusals:
-            self._cancel(job, set(range(self.servers)) - set(refusals))
-            raise JobRefused(tuple(refusals), tuple(str(error) for error in refusals.values()))
-        if left:
-            texts = " ".join(str(problems[server]) for server in sorted(left))
-            kept = f"The request is kept: `quorate job send {job.hex()}` sends the same bytes again."
-            raise NotStored(tuple(sorted(left)), f"{len(left)} of {self.servers} servers lack the job. {texts} {kept}")
-
-    def states(self, job: bytes) -> tuple[Told, ...]:
-        """Returns what each server states of a job: its state, or the error that it is unreachable or refuses."""
-        with Links() as links:
-            return tuple(self._told(links, server, "GET", job) for server in range(self.servers))
-
-    def cancel(self, job: bytes) -> tuple[Told, ...]:
-        """Cancels a job at all servers, and returns what each states; a job that has ended stays as it is."""
-        return self._cancel(job, range(self.servers))
-
     def listed(self) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
         """Returns what each server lists as this key's last jobs, without results; or the error of that server."""
-        found: list[list[dict[str, Any]] | Refused | Unreachable] = []
-        with Links() as links:
-            for server in range(self.servers):
-                try:
-                    found.append(self._list_of(links, server))
-                except (Refused, Unreachable) as error:
-                    found.append(error)
-        return tuple(found)
+        return self._lists(f"/requesters/{to_text(self._key.id)}/jobs", "jobs", listed_job)
 
     def wait(self, job: bytes, *, wait_s: float | None = None) -> JobResult:
         """Waits for the end of a job, and returns its results as `result` does.
@@ -235,7 +166,7 @@ class Jobs:
                     raise one
                 if isinstance(one, JobState):
                     heard[server] = now
-                elif now - heard[server] > _LOST_S:
+                elif now - heard[server] > LOST_S:
                     raise one
             states = [one for one in told if isinstance(one, JobState)]
             if any(one.state in FINAL and one.state != "done" for one in states):
@@ -249,7 +180,7 @@ class Jobs:
                 raise _failure(states)
             if wait_s is not None and now > begun + wait_s:
                 raise NoResult("The job has not ended yet. It goes on at the servers: ask for its result later.")
-            time.sleep(_PAUSE_S)
+            time.sleep(PAUSE_S)
 
     def result(self, job: bytes) -> JobResult:
         """Returns the results of a job, compared between all servers.
@@ -268,85 +199,8 @@ class Jobs:
             states.append(one)
         return _results(states)
 
-    @property
-    def servers(self) -> int:
-        """The number of servers."""
-        return len(self._deployment.servers)
 
-    def _file(self, job: bytes) -> Path:
-        return self._folder / f"{job.hex()}.job"
-
-    def _keep(self, request: JobRequest) -> None:
-        """Writes a request and its signature, so that the same bytes can be sent again."""
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutboxError(f"The folder {self._folder} cannot be made: {error.strerror}.") from None
-        write_private(self._file(request.id), request.json + b"\n" + to_text(request.sign(self._key)).encode() + b"\n")
-
-    def _kept(self, job: bytes) -> tuple[bytes, str]:
-        file = self._file(job)
-        try:
-            body, signature, _ = file.read_bytes().split(b"\n")
-        except OSError as error:
-            raise OutboxError(f"The request {file} cannot be read: {error.strerror}.") from None
-        except ValueError:
-            raise OutboxError(f"The file {file} holds no request: remove it, and ask again.") from None
-        return body, signature.decode("ascii", "replace")
-
-    def _post(self, links: Links, server: int, job: bytes, body: bytes, signature: str) -> JobState:
-        headers = {"Content-Type": "application/json", "Quorate-Signature": signature}
-        answer = links.ask(server, self._deployment.servers[server], "POST", "/jobs", headers, body)
-        return self._state(answer, server, job)
-
-    def _cancel(self, job: bytes, servers: Iterable[int]) -> tuple[Told, ...]:
-        with Links() as links:
-            return tuple(self._told(links, server, "POST", job, "/cancel") for server in sorted(servers))
-
-    def _told(self, links: Links, server: int, method: str, job: bytes, end: str = "") -> Told:
-        try:
-            return self._state(self._call(links, server, method, f"/jobs/{to_text(job)}{end}"), server, job)
-        except (Refused, Unreachable) as error:
-            return error
-
-    def _list_of(self, links: Links, server: int) -> list[dict[str, Any]]:
-        answer = self._call(links, server, "GET", f"/requesters/{to_text(self._key.id)}/jobs")
-        answer.raise_for(server, self._name(server))
-        try:
-            return [_listed(one) for one in json.loads(answer.data)["jobs"]]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise Unreachable(server, f"{self._name(server)} answered without a list of jobs.") from None
-
-    def _call(self, links: Links, server: int, method: str, path: str) -> Answer:
-        """Makes a signed call; a server whose clock differs says so, and is called once more by its own clock."""
-        for _ in range(2):
-            now = int(time.time()) + self._ahead_s.get(server, 0)
-            signature = sign_call(self._key, self._deployment.hash, server, method, path, now)
-            headers = {"Quorate-Signature": signature}
-            body = b"" if method == "POST" else None
-            answer = links.ask(server, self._deployment.servers[server], method, path, headers, body)
-            told = answer.problem().get("time") if answer.status == 401 else None
-            if not is_time(told):
-                break
-            self._ahead_s[server] = told - int(time.time())
-        return answer
-
-    def _state(self, answer: Answer, server: int, job: bytes) -> JobState:
-        answer.raise_for(server, self._name(server))
-        try:
-            state = JobState.from_json(answer.data)
-        except WireError:
-            state = None
-        point, deployment = self._deployment.servers[server].sign, self._deployment.hash
-        if state is None or (state.job, state.server) != (job, server) or not state.is_by(point, deployment):
-            raise Unreachable(server, f"{self._name(server)} answered without a valid state of the job.")
-        return state
-
-    def _name(self, server: int) -> str:
-        return f"Server {server} ({self._deployment.servers[server].url})"
-
-
-def _listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+def listed_job(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Returns one job of a server's list; its id as bytes."""
     texts = {name: printable(fields[name], 64) for name in ("program", "state", "why")}
     return {"job": from_text(fields["job"]), **texts, "changed": int(fields["changed"])}

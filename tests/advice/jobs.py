@@ -10,6 +10,7 @@ BY_TEST: dict[str, list[str]] = {
     "test_job_commands.py::test_commands_say_what_they_lack": [
         "give --servers and --key as a requester, or --config as an operator",
         "write a number and a unit, as in 90s, 30m, 12h or 7d",
+        "write a time in UTC, as in 2026-12-01T00:00:00Z",
         "give each parameter once, as NAME=VALUE",
         "is no hash: copy one that `quorate program list` prints",
     ],
@@ -67,6 +68,15 @@ BY_TEST: dict[str, list[str]] = {
         "ask for a new one",
     ],
     "test_job_serve.py::test_bodies_are_limited": ["send a shorter one"],
+    "test_job_schedules.py::test_what_is_not_approved_is_refused_when_it_is_asked_for": [
+        "ask for fewer times, or ask this server's operator",
+    ],
+    "test_job_schedules.py::test_a_thousand_standing_requests_are_too_many": [
+        "wait for the end of one of them, or cancel it",
+        "ask again once some of them are over, also those that were cancelled",
+        "ask later",
+    ],
+    "test_job_schedules.py::test_a_clock_that_is_set_back_repeats_no_time": ["start it then"],
     "test_job_serve.py::test_a_call_passes_nowhere_else": ["send the path alone"],
     "test_job_serve.py::test_without_jobs_there_are_none": ["ask its operator for [jobs] in serve.toml"],
     "test_job_serve.py::test_settings_that_do_not_fit_the_list_are_named": [

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from quorate._command._campaigns import client_errors, opened, require_client, require_serve, write_text
 from quorate._command._exit_status import FAILED, OK, PEER_LOST
 from quorate._command._programs import parameters_of
+from quorate._command._schedules import Requester, is_job, line_of, lost, time_of
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from quorate.jobs import Queue
-    from quorate_client import JobResult, Jobs
+    from quorate.jobs import Queue, Schedules
+    from quorate_client import JobResult
 
 __all__ = ["add_job", "run_job"]
 
@@ -40,21 +41,37 @@ def add_job(job: argparse.ArgumentParser) -> None:
     run.add_argument("--no-wait", action="store_true", help="only ask, and print the job's id")
     run.add_argument("--out", type=Path, default=None, help="file for the results instead of the terminal")
 
+    _add_schedule(commands.add_parser("schedule", help="asks all servers for runs of a program at fixed times"))
     for name, about in (
         ("send", "sends a kept request again to all servers, as the same bytes"),
-        ("show", "prints a job's state at each server, and its results once it is done"),
-        ("cancel", "cancels a job at all servers; with --config, at this party's server alone"),
+        ("show", "prints a job's state at each server, and its results once it is done; or the jobs of a schedule"),
+        ("cancel", "cancels a job or a schedule at all servers; with --config, at this party's server alone"),
     ):
         one = commands.add_parser(name, help=about)
-        one.add_argument("id", help="the job's id, which `run` printed")
+        one.add_argument("id", help="the id, which `run` or `schedule` printed")
         _add_requester(one, is_required=name != "cancel")
         if name == "cancel":
             _add_operator(one)
-    listed = commands.add_parser("list", help="lists a key's jobs at each server; with --config, all at this party's")
+    about = "lists a key's jobs and schedules at each server; with --config, all at this party's"
+    listed = commands.add_parser("list", help=about)
     _add_requester(listed, is_required=False)
     _add_operator(listed)
     resume = commands.add_parser("resume", help="lets this party's server run jobs again after cheating was detected")
     _add_operator(resume, is_required=True)
+
+
+def _add_schedule(command: argparse.ArgumentParser) -> None:
+    command.add_argument("program", help="the program's file, or its hash")
+    _add_requester(command)
+    command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="as for `run`")
+    command.add_argument(
+        "--every",
+        required=True,
+        metavar="WHEN",
+        help='the times in UTC: "hour :15", "day 03:00", "week mon 03:00" or "month 1 03:00"',
+    )
+    command.add_argument("--from", dest="since", metavar="TIME", help="the first, as in 2026-12-01T00:00:00Z; else now")
+    command.add_argument("--until", metavar="TIME", help="no run starts from then on; else 366 days later, the most")
 
 
 def _add_requester(command: argparse.ArgumentParser, is_required: bool = True) -> None:
@@ -81,19 +98,13 @@ def run_job(options: argparse.Namespace) -> int:
         raise ConfigError("give --servers and --key as a requester, or --config as an operator")
     with client_errors():
         try:
-            return _REQUESTERS[options.job_command](options, _jobs(options))
+            return _REQUESTERS[options.job_command](options, Requester.of(options.servers, options.key))
         except (JobFailed, JobRefused, NoResult, Refused) as error:
             print(f"quorate: {error}", file=sys.stderr)
             return FAILED
         except (NotStored, Unreachable) as error:
             print(f"quorate: {error}", file=sys.stderr)
             return PEER_LOST
-
-
-def _jobs(options: argparse.Namespace) -> Jobs:
-    from quorate_client import jobs
-
-    return jobs(options.servers, key=options.key)
 
 
 def _id(text: str) -> bytes:
@@ -109,9 +120,10 @@ def _seconds(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def _run(options: argparse.Namespace, jobs: Jobs) -> int:
+def _run(options: argparse.Namespace, by: Requester) -> int:
     if options.out is not None and not options.out.parent.is_dir():
         raise ConfigError(f"--out: there is no folder {options.out.parent}")
+    jobs = by.jobs
     job = jobs.make(options.program, parameters_of(options.set), within_s=_seconds(options.within))
     if not options.no_wait:
         print(f"job {job.hex()}", file=sys.stderr)
@@ -135,38 +147,55 @@ def _show_result(result: JobResult, servers: int, out: Path | None = None) -> No
         print(f"{name} is stated by server {', '.join(map(str, stated))} alone", file=sys.stderr)
 
 
-def _send(options: argparse.Namespace, jobs: Jobs) -> int:
-    jobs.send(_id(options.id))
+def _schedule(options: argparse.Namespace, by: Requester) -> int:
+    since, until = time_of("--from", options.since), time_of("--until", options.until)
+    times = {"every": options.every, "since": since, "until": until}
+    print(by.schedules.ask(options.program, parameters_of(options.set), **times).hex())
+    return OK
+
+
+def _send(options: argparse.Namespace, by: Requester) -> int:
+    asked = _id(options.id)
+    if by.schedules.is_kept(asked):
+        by.schedules.send(asked)
+        print("all servers have the standing request")
+        return OK
+    by.jobs.send(asked)
     print("all servers have the job")
     return OK
 
 
-def _show(options: argparse.Namespace, jobs: Jobs) -> int:
-    from quorate_client import JobState, Unreachable
+def _show(options: argparse.Namespace, by: Requester) -> int:
+    from quorate_client import JobState
     from quorate_client.jobs import reason
 
-    job = _id(options.id)
-    told = jobs.states(job)
+    asked = _id(options.id)
+    told = by.jobs.states(asked)
+    if not is_job(told):
+        return by.show(asked)
     for one in told:
         print(reason(one) if isinstance(one, JobState) else str(one), flush=True)
     if all(isinstance(one, JobState) and one.state == "done" for one in told):
-        _show_result(jobs.result(job), jobs.servers)
-    return PEER_LOST if any(isinstance(one, Unreachable) for one in told) else OK
+        _show_result(by.jobs.result(asked), by.jobs.servers)
+    return lost(told)
 
 
-def _cancel(options: argparse.Namespace, jobs: Jobs) -> int:
-    from quorate_client import JobState, Unreachable
+def _cancel(options: argparse.Namespace, by: Requester) -> int:
+    from quorate_client import JobState
     from quorate_client.jobs import reason
 
-    told = jobs.cancel(_id(options.id))
+    asked = _id(options.id)
+    told = by.jobs.cancel(asked)
+    if not is_job(told):
+        return by.cancel(asked)
     for one in told:
         print(reason(one) if isinstance(one, JobState) else str(one))
-    return PEER_LOST if any(isinstance(one, Unreachable) for one in told) else OK
+    return lost(told)
 
 
-def _list(_: argparse.Namespace, jobs: Jobs) -> int:
+def _list(_: argparse.Namespace, by: Requester) -> int:
     status = OK
-    for server, listed in enumerate(jobs.listed()):
+    for server, listed in enumerate(by.jobs.listed()):
         if isinstance(listed, Exception):
             print(listed)
             status = PEER_LOST
@@ -175,7 +204,7 @@ def _list(_: argparse.Namespace, jobs: Jobs) -> int:
             print(
                 f"server {server}  {_line(one['job'].hex(), one['program'], one['state'], one['why'], one['changed'])}"
             )
-    return status
+    return max(status, by.list())
 
 
 def _line(job: str, program: str, state: str, why: str, changed: int) -> str:
@@ -184,17 +213,24 @@ def _line(job: str, program: str, state: str, why: str, changed: int) -> str:
 
 
 def _list_here(options: argparse.Namespace) -> int:
-    with _queue(options) as queue:
+    now = time.time()
+    with _queue(options) as (queue, schedules):
         for job in queue.all():
             print(_line(job.id.hex(), job.program.hex(), job.state, job.why, job.changed_at))
+        for one in schedules.all():
+            print(line_of(one.id.hex(), one.program.hex(), one.asked.every, one.state(now), one.next(now), one.until))
         if queue.is_halted():
             print("cheating was detected here, and no job runs: find the cause, then `quorate job resume`")
     return OK
 
 
 def _cancel_here(options: argparse.Namespace) -> int:
-    with _queue(options) as queue:
-        found = queue.cancel(_id(options.id))
+    with _queue(options) as (queue, schedules):
+        asked = _id(options.id)
+        if (schedule := schedules.cancel(asked)) is not None:
+            print(f"schedule {options.id} is {schedule.state(time.time())}")
+            return OK
+        found = queue.cancel(asked)
         if found is None:
             raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
         state = "is told to end" if found.state == "running" else f"is {found.state}"
@@ -203,19 +239,27 @@ def _cancel_here(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    with _queue(options) as queue:
+    with _queue(options) as (queue, _):
         print("jobs run again" if queue.resume() else "jobs were not halted here")
     return OK
 
 
 @contextlib.contextmanager
-def _queue(options: argparse.Namespace) -> Iterator[Queue]:
-    """Opens the jobs of a configuration's store. A server may use it at the same time."""
-    from quorate.jobs import Queue
+def _queue(options: argparse.Namespace) -> Iterator[tuple[Queue, Schedules]]:
+    """Opens the jobs and schedules of a configuration's store. A server may use it at the same time."""
+    from quorate.jobs import Queue, Schedules
 
     with opened(options) as (_, store):
-        yield Queue(store, b"")
+        queue = Queue(store, b"")
+        yield queue, Schedules(store, queue)
 
 
-_REQUESTERS: dict[str, Any] = {"run": _run, "send": _send, "show": _show, "cancel": _cancel, "list": _list}
+_REQUESTERS: dict[str, Any] = {
+    "run": _run,
+    "schedule": _schedule,
+    "send": _send,
+    "show": _show,
+    "cancel": _cancel,
+    "list": _list,
+}
 _OPERATORS: dict[str, Any] = {"list": _list_here, "cancel": _cancel_here, "resume": _resume}

@@ -104,6 +104,23 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             id BLOB NOT NULL REFERENCES kept (id), at INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (id, at)
         )""",
     ),
+    (
+        # Requests for jobs at fixed times. A row stays until nothing can repeat its request.
+        """CREATE TABLE standing (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, program BLOB NOT NULL,
+            requester BLOB NOT NULL, request BLOB NOT NULL, signature BLOB NOT NULL, every TEXT NOT NULL,
+            since INTEGER NOT NULL, until INTEGER NOT NULL, taken_at INTEGER NOT NULL, cancelled_at INTEGER
+        )""",
+        "CREATE INDEX standing_of ON standing (requester, number)",
+        # The times that had their job. A row stays as long as its standing request, so that no time has two.
+        """CREATE TABLE occurrences (
+            standing BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (standing, at)
+        ) WITHOUT ROWID""",
+        # Of a job that a standing request gave: the id of that request, and its time.
+        "ALTER TABLE jobs ADD COLUMN standing BLOB",
+        "ALTER TABLE jobs ADD COLUMN at INTEGER",
+        "CREATE UNIQUE INDEX jobs_of_standing ON jobs (standing, at) WHERE standing IS NOT NULL",
+    ),
 )
 
 #: The version that this release writes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._programs import Approved, approve, approved, revoke
 from quorate.jobs._queue import Job, Queue, Started
+from quorate.jobs._schedules import Schedules, Standing
 from quorate.jobs._service import Jobs, check_deployment
 from quorate.jobs._terms import Limit, Program, Terms, read_approval
 
@@ -17,6 +18,8 @@ __all__ = [
     "Limit",
     "Program",
     "Queue",
+    "Schedules",
+    "Standing",
     "Started",
     "Terms",
     "about",

@@ -12,9 +12,13 @@ from quorate.campaigns import Refused, Store
 from quorate.jobs._terms import Program, Terms, check_campaign, time_text
 from quorate_client.job import Parameter
 
-__all__ = ["Approved", "approve", "approved", "check_covered", "load", "revoke"]
+__all__ = ["Approved", "TooOften", "approve", "approved", "check_covered", "check_terms", "load", "revoke"]
 
 _DAY_S = 86_400
+
+
+class TooOften(Refused):
+    """A start that the approval allows later, when fewer are within 24 hours."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,28 +109,28 @@ def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Pr
     )
 
 
-def check_covered(
-    connection: sqlite3.Connection, program: bytes, requester: bytes, parameters: Mapping[str, Parameter], now: float,
-    waiting: int,
-) -> tuple[Program, dict[str, bytes]]:  # fmt: skip
-    """Checks that a program may start for a requester; returns it, and the JSON of its campaigns by parameter.
+def check_terms(
+    connection: sqlite3.Connection,
+    program: bytes,
+    requester: bytes,
+    parameters: Mapping[str, Parameter],
+    waiting: int = 0,
+) -> Program:
+    """Checks what of an approval holds at any time: the requester, the parameters and the uses; returns the program.
 
     Args:
         connection: the store's, within a transaction.
         program: the program's hash.
         requester: the public key that asks.
         parameters: the parameters.
-        now: this server's clock.
         waiting: jobs of this program that wait and count as uses.
 
     Raises:
-        Refused: it may not; the message names the limit.
+        Refused: they are not approved; the message names the limit.
     """
     found = load(connection, program, requester)
     terms = found.terms
     terms.check(parameters)
-    hashes = terms.campaigns(parameters).items()
-    campaigns = {name: check_campaign(connection, campaign, now) for name, campaign in hashes}
     used = _uses(connection, program, 0)
     if used + waiting >= terms.times:
         all_, many = f"{terms.times} use{'s' if terms.times > 1 else ''}", terms.times > 1
@@ -136,10 +140,31 @@ def check_covered(
             f"{used + waiting} of {all_} {'are' if many else 'is'} used{also}",
             "ask this server's operator to approve more",
         )
+    return found
+
+
+def check_covered(
+    connection: sqlite3.Connection, program: bytes, requester: bytes, parameters: Mapping[str, Parameter], now: float,
+    waiting: int,
+) -> tuple[Program, dict[str, bytes]]:  # fmt: skip
+    """Checks that a program may start for a requester; returns it, and the JSON of its campaigns by parameter.
+
+    Args:
+        connection, program, requester, parameters, waiting: as for `check_terms`.
+        now: this server's clock.
+
+    Raises:
+        TooOften: it may not start now, but later.
+        Refused: it may not; the message names the limit.
+    """
+    found = check_terms(connection, program, requester, parameters, waiting)
+    terms = found.terms
+    hashes = terms.campaigns(parameters).items()
+    campaigns = {name: check_campaign(connection, campaign, now) for name, campaign in hashes}
     today = _uses(connection, program, int(now) - _DAY_S)
     if today + waiting >= terms.per_day:
         often = "once" if terms.per_day == 1 else f"{terms.per_day} times"
-        raise Refused(
+        raise TooOften(
             409, f"this program starts {often} in 24 hours here, {_next(connection, program, today, terms, now)}",
             "ask then, or ask this server's operator",
         )  # fmt: skip

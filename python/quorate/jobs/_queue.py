@@ -17,11 +17,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Store
-from quorate.jobs._programs import check_covered, load
-from quorate.jobs._terms import Program
+from quorate.jobs._programs import TooOften, check_covered, load
+from quorate.jobs._terms import Program, time_text
 from quorate_client.job import FINAL, JobRequest
+from quorate_client.schedule import StandingRequest
 
-__all__ = ["Job", "Queue", "Started"]
+__all__ = ["Job", "Queue", "Started", "halted", "is_halted"]
 
 #: Seconds before the servers try again to connect for a job.
 _PAUSE_S, _LONGEST_PAUSE_S = 10, 300
@@ -57,6 +58,7 @@ class Job:
         cancel: whether a running job is to be cancelled.
         changed_at: when its state last changed.
         result: its result, sealed.
+        standing, at: the id of the standing request that gave it, and its time; None for other jobs.
     """
 
     number: int
@@ -72,11 +74,13 @@ class Job:
     cancel: int
     changed_at: int
     result: bytes | None = dataclasses.field(repr=False)
+    standing: bytes | None
+    at: int | None
 
     @property
-    def asked(self) -> JobRequest:
+    def asked(self) -> JobRequest | StandingRequest:
         """The request."""
-        return JobRequest.from_json(self.request)
+        return (JobRequest if self.standing is None else StandingRequest).from_json(self.request)
 
 
 _COLUMNS = ", ".join(field.name for field in dataclasses.fields(Job))
@@ -127,14 +131,16 @@ class Queue:
         load(connection, program, request.requester)  # others learn nothing of what has happened here
         if _is_used(connection, request.id):
             raise Refused(409, "this job has run here, and its result was removed", "sign a new request")
-        if _is_halted(connection):
-            raise _halted(409)
+        if is_halted(connection):
+            raise halted(409)
         query = "SELECT count(*) FROM jobs WHERE state = 'queued' AND program = ?"
         (waiting,) = connection.execute(query, (program,)).fetchone()
         check_covered(connection, program, request.requester, request.parameters, now, waiting)
-        query = f"SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs WHERE state IN {_ACTIVE}"  # noqa: S608
+        # Jobs of standing requests are limited by these alone, so that neither kind takes the room of the other.
+        query = f"""SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs
+            WHERE standing IS NULL AND state IN {_ACTIVE}"""  # noqa: S608
         in_all, of_one = connection.execute(query, (request.requester,)).fetchone()
-        query = "SELECT count(*) FROM jobs WHERE requester = ?"
+        query = "SELECT count(*) FROM jobs WHERE requester = ? AND standing IS NULL"
         (kept,) = connection.execute(query, (request.requester,)).fetchone()
         if kept >= MOST_KEPT:
             raise Refused(429, f"{MOST_KEPT} jobs of this key are kept here", "ask again in some days", 3600)
@@ -158,6 +164,11 @@ class Queue:
         given = (requester, MOST_LISTED)
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query, given).fetchall())]
 
+    def of_standing(self, standing: bytes, most: int) -> list[Job]:
+        """Returns the last jobs of a standing request, the newest first."""
+        query = f"SELECT {_COLUMNS} FROM jobs WHERE standing = ? ORDER BY at DESC LIMIT ?"  # noqa: S608
+        return [Job(*row) for row in self._store.read(lambda c: c.execute(query, (standing, most)).fetchall())]
+
     def all(self) -> list[Job]:
         """Returns all jobs, in the order of their arrival."""
         query = f"SELECT {_COLUMNS} FROM jobs ORDER BY number"  # noqa: S608
@@ -174,7 +185,7 @@ class Queue:
         rows = self._store.read(lambda c: c.execute(query).fetchall())
         return {(program, state): number for program, state, number in rows}
 
-    def check_deployment(self, request: JobRequest) -> None:
+    def check_deployment(self, request: JobRequest | StandingRequest) -> None:
         """Compares the deployment that a request is for with this one.
 
         Raises:
@@ -209,16 +220,20 @@ class Queue:
             raise Refused(409, f"the job has ended here: {found.state}{why}", "ask for a new one")
         if found.until <= now:
             raise Refused(409, "the request has expired", "sign a new one")
+        if found.at is not None and found.at > now:  # the clock was set back
+            raise Refused(425, f"the time of this job is {time_text(found.at)}", "start it then")
         request = found.asked
         self.check_deployment(request)
-        if _is_halted(connection):
-            raise _halted(503)
+        if is_halted(connection):
+            raise halted(503)
         if _is_used(connection, job):
             raise Refused(409, "this job has run here", "sign a new request")
         try:
             covered = check_covered(connection, found.program, found.requester, request.parameters, now, 0)
         except Refused as error:
-            raise Refused(409, error.what, error.do) from None
+            # A job of a standing request waits for its turn among those of 24 hours.
+            waits = found.at is not None and isinstance(error, TooOften)
+            raise Refused(425 if waits else 409, error.what, error.do) from None
         if found.not_before > now:
             raise Refused(425, "the servers have failed to connect for this job", "try later", 10)
         if connection.execute("SELECT 1 FROM jobs WHERE state = 'running'").fetchone() is not None:
@@ -239,7 +254,7 @@ class Queue:
                 started = self._startable(connection, job)
             except Refused as error:
                 if error.status == 409:
-                    self._refuse(connection, job)
+                    self._settle(connection, job)
                 return error  # not raised, so that the refusal is kept
             if started is not None:
                 now = int(self._clock())
@@ -252,10 +267,10 @@ class Queue:
             raise outcome
         return outcome
 
-    def _refuse(self, connection: sqlite3.Connection, job: bytes) -> None:
+    def _settle(self, connection: sqlite3.Connection, job: bytes) -> None:
         """Ends a job that waits and can never start; a server that is halted keeps it."""
         found = _find(connection, job)
-        if found is None or found.state != "queued" or _is_halted(connection):
+        if found is None or found.state != "queued" or is_halted(connection):
             return
         if found.until <= self._clock():
             self._move(connection, job, "queued", "expired")
@@ -268,7 +283,16 @@ class Queue:
 
     def settle(self, job: bytes) -> None:
         """Ends a job that waits and can never start, because its time is over or its approval has changed."""
-        self._store.write(lambda connection: self._refuse(connection, job)).result()
+        self._store.write(lambda connection: self._settle(connection, job)).result()
+
+    def settled(self, connection: sqlite3.Connection, job: bytes) -> Job:
+        """Does what `settle` does, within a change of the store; returns the job."""
+        self._settle(connection, job)
+        return _known(connection, job)
+
+    def is_known(self, connection: sqlite3.Connection, job: bytes) -> bool:
+        """Whether a job is here, or has run here."""
+        return _find(connection, job) is not None or _is_used(connection, job)
 
     def fail(self, job: bytes, why: str) -> None:
         """Ends a job that waits, since another server never starts it."""
@@ -344,7 +368,7 @@ class Queue:
 
         def change(connection: sqlite3.Connection) -> None:
             for (job,) in connection.execute("SELECT id FROM jobs WHERE state = 'queued'").fetchall():
-                self._refuse(connection, job)
+                self._settle(connection, job)
             now = int(self._clock())
             query = f"DELETE FROM jobs WHERE state NOT IN {_ACTIVE} AND changed_at < ? AND until <= ?"  # noqa: S608
             connection.execute(query, (now - days * _DAY_S, now))
@@ -353,7 +377,7 @@ class Queue:
 
     def is_halted(self) -> bool:
         """Whether cheating was detected, and the operator has not said that jobs may go on."""
-        return self._store.read(_is_halted)
+        return self._store.read(is_halted)
 
     def resume(self) -> bool:
         """Lets jobs go on after cheating was detected; returns whether they were halted."""
@@ -378,7 +402,8 @@ def _known(connection: sqlite3.Connection, job: bytes) -> Job:
     return found
 
 
-def _is_halted(connection: sqlite3.Connection) -> bool:
+def is_halted(connection: sqlite3.Connection) -> bool:
+    """Whether cheating was detected, and the operator has not said that jobs may go on."""
     return connection.execute("SELECT 1 FROM meta WHERE name = ?", (_HALTED,)).fetchone() is not None
 
 
@@ -386,7 +411,8 @@ def _halt(connection: sqlite3.Connection, job: bytes) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_HALTED, job))
 
 
-def _halted(status: int) -> Refused:
+def halted(status: int) -> Refused:
+    """Returns the refusal of a server whose jobs are halted."""
     what = "cheating was detected at this server, and it runs no jobs"
     return Refused(status, what, "ask its operator to find the cause")
 

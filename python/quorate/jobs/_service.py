@@ -12,19 +12,22 @@ from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
+from quorate.jobs._calls import Calls, id_of
 from quorate.jobs._events import about
 from quorate.jobs._queue import Job, Queue
 from quorate.jobs._runner import OnEnd, Runner, check_child
+from quorate.jobs._schedules import Schedules
+from quorate.jobs._standing import StandingAnswers
 from quorate.jobs._turns import Turns, call
-from quorate_client import Deployment, JobRequest, JobState, ServiceKey, WireError
-from quorate_client.job import Call, read_call
-from quorate_client.keys import SIGNATURE_BYTES, from_text, to_text
+from quorate_client import Deployment, JobRequest, JobState, ServiceKey
+from quorate_client.keys import to_text
 
 __all__ = ["Jobs", "check_deployment"]
 
 LOG = logging.getLogger("quorate.serve")
 
 _TIDY_S = 60.0
+_OCCUR_S = 1.0  # between looks at the times of standing requests
 
 
 def check_deployment(settings: Settings, service_key: ServiceKey) -> Deployment:
@@ -79,7 +82,10 @@ class Jobs:
         self.deployment = check_deployment(settings, service_key)
         check_child()
         self.queue = Queue(store, self.deployment.hash, clock)
-        self._store, self._me, self._key, self._clock = store, settings.me, service_key, clock
+        self.schedules = Schedules(store, self.queue, clock)
+        self._calls = Calls(self.queue, self.deployment.hash, settings.me, clock)
+        self.standing = StandingAnswers(self.schedules, self._calls, service_key, clock)
+        self._store, self._me, self._key = store, settings.me, service_key
         self._days = settings.limits.results_days
         self.runner = Runner(store, self.queue, settings.party, self._wake, on_end)
         self._over = threading.Event()
@@ -94,7 +100,7 @@ class Jobs:
         deployment = self.deployment.hash.hex()
         fields = about("jobs.begun", deployment=deployment)
         LOG.info("runs jobs of the list of servers with the hash %s", deployment, extra=fields)
-        threading.Thread(target=self._tidy, name="quorate tidy", daemon=True).start()
+        threading.Thread(target=self._keep_time, name="quorate times", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()
 
@@ -116,14 +122,32 @@ class Jobs:
         if self._turns is not None:
             self._turns.wake()
 
-    def _tidy(self) -> None:
+    def _keep_time(self) -> None:
+        """Queues jobs at their times, and tidies up once in a while, until the end of this server."""
+        tidied = -_TIDY_S
         while not self._over.is_set():
             try:
-                self.queue.tidy(self._days)
+                if time.monotonic() > tidied + _TIDY_S:
+                    tidied = time.monotonic()
+                    self.queue.tidy(self._days)
+                    self.schedules.tidy(self._days)
+                self.occur()
             except StoreError as error:
                 if not self._over.is_set():
                     LOG.error("%s", error, extra=about("store.error"))
-            self._over.wait(_TIDY_S)
+            except Exception as error:  # one standing request must not end all of them; its text may hold values
+                if not self._over.is_set():
+                    what = "an error of type %s when times of jobs were looked at"
+                    LOG.error(what, type(error).__name__, extra=about("standing.error"))
+            self._over.wait(_OCCUR_S)
+
+    def occur(self) -> None:
+        """Queues the jobs of standing requests whose times have come; new ones get their turns."""
+        for job in self.schedules.occur():
+            standing = "" if job.standing is None else job.standing.hex()
+            fields = about("job.occurred", job.id.hex(), standing=standing, state=job.state)
+            LOG.info("job %s of the standing request %s is %s", job.id.hex(), standing, job.state, extra=fields)
+            self._wake()
 
     def check_request(self, body: bytes, signature: str) -> tuple[JobRequest, bytes]:
         """Reads a request and checks the signature of its requester.
@@ -131,18 +155,7 @@ class Jobs:
         Raises:
             Refused: it is malformed, for other servers, or not signed by its requester.
         """
-        try:
-            request = JobRequest.from_json(body)
-        except WireError as error:
-            raise Refused(400, _sentence(error), "sign a new request") from None
-        self.queue.check_deployment(request)
-        try:
-            raw = from_text(signature[:100])
-        except ValueError:
-            raw = b""
-        if len(raw) != SIGNATURE_BYTES or not request.is_by(raw):
-            raise Refused(401, "the request's signature does not fit", "sign the request with the requester's key")
-        return request, raw
+        return self._calls.request(JobRequest.from_json, body, signature)
 
     def submit(self, request: JobRequest, signature: bytes) -> Future[tuple[Job, bool]]:
         """Queues a checked request: see `Queue.submit`."""
@@ -176,8 +189,8 @@ class Jobs:
         return self.state(self.queue.cancel(found.id) or found)
 
     def _of_requester(self, job: str, method: str, path: str, signature: str) -> Job:
-        called = self._called(method, path, signature)
-        found = self.queue.job(_id(job))
+        called = self._calls.called(method, path, signature)
+        found = self.queue.job(id_of(job, _unknown()))
         if found is None or not called.is_by(found.requester):
             raise _unknown()
         return found
@@ -188,12 +201,7 @@ class Jobs:
         Raises:
             Refused: the call is not signed by that key.
         """
-        try:
-            point = from_text(requester)
-        except ValueError:
-            raise Refused(400, "the public key is not base64url", "send 65 bytes without padding") from None
-        if not self._called("GET", path, signature).is_by(point):
-            raise Refused(401, "the call's signature does not fit", "sign the call with this key")
+        point = self._calls.of_key(requester, path, signature)
         jobs = [
             {
                 "job": to_text(job.id),
@@ -224,22 +232,10 @@ class Jobs:
 
     def _by_first(self, job: str, path: str, signature: str) -> bytes:
         """Returns a job's id if server 0 signed the call, and this is another server."""
-        called = self._called("POST", path, signature)
+        called = self._calls.called("POST", path, signature)
         if self._me == 0 or not called.is_by(self.deployment.servers[0].sign):
             raise _unknown()
-        return _id(job)
-
-    def _called(self, method: str, path: str, signature: str) -> Call:
-        """Reads the header of a call.
-
-        Raises:
-            Refused: it has another form, or its time is not this server's.
-        """
-        try:
-            return read_call(self.deployment.hash, self._me, method, path, signature, self._clock())
-        except WireError as error:
-            time_here = f"; this server's time is {int(self._clock())}" if error.field == "time" else ""
-            raise Refused(401, f"{_sentence(error)}{time_here}", "sign the call again") from None
+        return id_of(job, _unknown())
 
     def state(self, job: Job, result: bytes | None = None) -> bytes:
         """Returns the state of a job, as signed JSON."""
@@ -247,16 +243,5 @@ class Jobs:
         return made.by(self._key, self.deployment.hash).to_json()
 
 
-def _id(text: str) -> bytes:
-    try:
-        return from_text(text)
-    except ValueError:
-        raise _unknown() from None
-
-
 def _unknown() -> Refused:
     return Refused(404, "this server does not have this job", "send the request to this server")
-
-
-def _sentence(error: WireError) -> str:
-    return str(error).rstrip(".")

@@ -1,9 +1,10 @@
-"""The requests for jobs: of requesters, and of server 0. Without jobs, these paths do not exist."""
+"""The requests for jobs, once and standing: of requesters, and of server 0. Without jobs, there are no such paths."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,7 +19,14 @@ from quorate_client.job import MOST_REQUEST_BYTES
 
 __all__ = ["add_jobs", "refuse_jobs"]
 
-_PATHS = ("/openapi.json", "/jobs", "/jobs/{rest:path}", "/requesters/{rest:path}")
+_PATHS = (
+    "/openapi.json",
+    "/jobs",
+    "/jobs/{rest:path}",
+    "/standing",
+    "/standing/{rest:path}",
+    "/requesters/{rest:path}",
+)
 
 
 def _json(data: bytes, status: int = 200) -> Response:
@@ -41,6 +49,18 @@ def _path(request: Request) -> str:
     return raw.decode("latin-1")
 
 
+async def _body(request: Request, memory: Memory) -> bytes:
+    """Reads a request of a requester.
+
+    Raises:
+        Refused: it is too long or too slow, or there is no room for it.
+    """
+    _path(request)
+    length = length_up_to(request, MOST_REQUEST_BYTES)
+    with memory.held(holder_of(request.client.host if request.client else "")) as held:
+        return bytes(await read(request, length, held))
+
+
 def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.Executor) -> None:
     """Adds the paths of jobs to the application.
 
@@ -60,11 +80,8 @@ def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.
 
     @app.post("/jobs")
     async def asked(request: Request) -> Response:
-        _path(request)
-        length = length_up_to(request, MOST_REQUEST_BYTES)
-        with memory.held(holder_of(request.client.host if request.client else "")) as held:
-            body = await read(request, length, held)
-        checked, signature = await on_pool(jobs.check_request, bytes(body), _signature(request))
+        body = await _body(request, memory)
+        checked, signature = await on_pool(jobs.check_request, body, _signature(request))
         job, is_new = await asyncio.wrap_future(jobs.submit(checked, signature))
         return _json(await on_pool(jobs.submitted, job, is_new), 201 if is_new else 200)
 
@@ -89,6 +106,36 @@ def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.
     async def started(job: str, request: Request) -> Response:
         await on_pool(jobs.start, job, _path(request), _signature(request))
         return _json(b'{"start":"now"}')
+
+    _add_standing(app, jobs, memory, on_pool)
+
+
+def _add_standing(app: FastAPI, jobs: Jobs, memory: Memory, on_pool: Callable[..., Awaitable[Any]]) -> None:
+    """Adds the paths of standing requests."""
+    answers = jobs.standing
+
+    @app.post("/standing")
+    async def stands(request: Request) -> Response:
+        body = await _body(request, memory)
+        checked, signature = await on_pool(answers.check_request, body, _signature(request))
+        taken, is_new = await asyncio.wrap_future(answers.submit(checked, signature))
+        return _json(await on_pool(answers.state, taken), 201 if is_new else 200)
+
+    @app.get("/standing/{standing}")
+    async def shown(standing: str, request: Request) -> Response:
+        return _json(await on_pool(answers.shown, standing, _path(request), _signature(request)))
+
+    @app.get("/standing/{standing}/jobs")
+    async def jobs_of(standing: str, request: Request) -> Response:
+        return _json(await on_pool(answers.jobs, standing, _path(request), _signature(request)))
+
+    @app.post("/standing/{standing}/cancel")
+    async def cancelled(standing: str, request: Request) -> Response:
+        return _json(await on_pool(answers.cancelled, standing, _path(request), _signature(request)))
+
+    @app.get("/requesters/{key}/standing")
+    async def listed(key: str, request: Request) -> Response:
+        return _json(await on_pool(answers.listed, key, _path(request), _signature(request)))
 
 
 def refuse_jobs(app: FastAPI) -> None:

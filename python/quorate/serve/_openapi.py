@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from quorate_client.job import FINAL, MOST_REQUEST_BYTES, MOST_TEXT, STATES
+from quorate_client.schedule import STANDING_STATES
 
 __all__ = ["DESCRIPTION"]
 
@@ -29,6 +30,23 @@ def _ref(name: str) -> Fields:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+_ASKED: Fields = {
+    "deployment": _base64url(32),
+    "nonce": _base64url(16),
+    "parameters": {
+        "type": "object",
+        "additionalProperties": {
+            "oneOf": [{"type": "integer"}, {"type": "string", "minLength": 1, "maxLength": MOST_TEXT}]
+        },
+    },
+    "program": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "requester": _base64url(65),
+    "time": _COUNT,
+}
+_CANONICAL = f"Canonical JSON of at most {MOST_REQUEST_BYTES} bytes: keys sorted, no spaces, ASCII."
+_EVERY: Fields = {"type": "string", "examples": ["hour :15", "day 03:00", "week mon 03:00", "month 1 03:00"]}
+_NEXT: Fields = {"type": ["integer", "null"], "minimum": 0, "description": "the next time, in seconds since 1970"}
+
 _SCHEMAS: Fields = {
     "Problem": {
         "type": "object",
@@ -43,22 +61,10 @@ _SCHEMAS: Fields = {
         },
         "required": ["title", "status", "detail", "what", "do"],
     },
-    "Request": {
-        **_object(
-            deployment=_base64url(32),
-            nonce=_base64url(16),
-            parameters={
-                "type": "object",
-                "additionalProperties": {
-                    "oneOf": [{"type": "integer"}, {"type": "string", "minLength": 1, "maxLength": MOST_TEXT}]
-                },
-            },
-            program={"type": "string", "pattern": "^[0-9a-f]{64}$"},
-            requester=_base64url(65),
-            time=_COUNT,
-            until=_COUNT,
-        ),
-        "description": f"Canonical JSON of at most {MOST_REQUEST_BYTES} bytes: keys sorted, no spaces, ASCII.",
+    "Request": {**_object(**_ASKED, until=_COUNT), "description": _CANONICAL},
+    "StandingRequest": {
+        **_object(**_ASKED, every=_EVERY, until=_COUNT, **{"from": _COUNT}),
+        "description": f"{_CANONICAL} The times are in UTC.",
     },
     "State": {
         **_object(
@@ -79,6 +85,36 @@ _SCHEMAS: Fields = {
             "items": _object(
                 job=_base64url(32), program=_TEXT, state={"enum": list(STATES)}, why=_TEXT, changed=_COUNT
             ),
+        }
+    ),
+    "StandingState": {
+        **_object(
+            changed=_COUNT,
+            next=_NEXT,
+            server=_COUNT,
+            signature=_base64url(64),
+            standing=_base64url(32),
+            state={"enum": list(STANDING_STATES)},
+        ),
+        "description": "Signed by the server.",
+    },
+    "Standing": _object(
+        standing={
+            "type": "array",
+            "items": _object(
+                standing=_base64url(32),
+                program=_TEXT,
+                every=_EVERY,
+                until=_COUNT,
+                state={"enum": list(STANDING_STATES)},
+                next=_NEXT,
+            ),
+        }
+    ),
+    "Occurrences": _object(
+        jobs={
+            "type": "array",
+            "items": _object(job=_base64url(32), at=_COUNT, state={"enum": list(STATES)}, why=_TEXT, changed=_COUNT),
         }
     ),
     "Start": _object(start={"const": "now"}),
@@ -120,6 +156,7 @@ def _operation(
 
 
 _STATE = _answer("the job's state", _ref("State"))
+_STANDING = _answer("the state of the standing request", _ref("StandingState"))
 _START = _answer("it starts now, or has started", _ref("Start"))
 _BYTES: Fields = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _CALLS = "400 401 404 409 425"
@@ -165,6 +202,40 @@ _PATHS: Fields = {
     "/jobs/{job}/start": {"post": _operation("Starts a job, for server 0", {200: _START}, _CALLS, "job")},
     "/requesters/{key}/jobs": {
         "get": _operation("The last jobs of a key", {200: _answer("at most 100", _ref("Listed"))}, "400 401", "key")
+    },
+    "/standing": {
+        "post": _operation(
+            "Asks for jobs at fixed times; the same request again is the same standing request",
+            {200: _STANDING, 201: _STANDING},
+            "400 401 403 408 409 411 413 429",
+            body=_json(_ref("StandingRequest")),
+        )
+    },
+    "/standing/{standing}": {
+        "get": _operation(
+            "The state of a standing request, to its requester", {200: _STANDING}, "400 401 404", "standing"
+        )
+    },
+    "/standing/{standing}/jobs": {
+        "get": _operation(
+            "The last jobs of a standing request, to its requester",
+            {200: _answer("at most 100", _ref("Occurrences"))},
+            "400 401 404",
+            "standing",
+        )
+    },
+    "/standing/{standing}/cancel": {
+        "post": _operation(
+            "Ends a standing request, for its requester; a job that runs goes on",
+            {200: _STANDING},
+            "400 401 404",
+            "standing",
+        )
+    },
+    "/requesters/{key}/standing": {
+        "get": _operation(
+            "The last standing requests of a key", {200: _answer("at most 100", _ref("Standing"))}, "400 401", "key"
+        )
     },
 }
 
