@@ -17,8 +17,8 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit format bench figures docs
-.PHONY: wheel lock clean check-python check-cargo
+.PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
+.PHONY: format bench figures docs wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -27,6 +27,9 @@ help: ## this list
 
 demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
+
+demo-service: $(STAMPS)/$(TRIED) $(STAMPS)/service ## three servers, forty clients of which ten in Node, one result
+	@$(BIN)/python examples/service/demo.py $(if $(CLIENTS),--clients $(CLIENTS))
 
 build: $(STAMPS)/extension ## the package as fast as it gets, in place: takes some minutes
 
@@ -86,8 +89,9 @@ wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, in
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
-	for set in demo dev; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-emit-index-url \
-		--no-emit-find-links --custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
+	for set in demo dev service; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
+		$$([ $$set = service ] && echo --generate-hashes) --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
 
 clean: ## removes what was built here, the virtual environment included
 	rm -rf $(VENV) site dist target LICENSE-CRATES
@@ -116,6 +120,11 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
 	@mkdir -p $(STAMPS) && touch $@
+
+# What servers need besides; each wheel is compared with its hash.
+$(STAMPS)/service: requirements/service.txt $(STAMPS)/demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/service.txt
+	@touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
