@@ -18,7 +18,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
-.PHONY: format bench figures docs wheel lock clean check-python check-cargo
+.PHONY: format bench figures docs wheel client-wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -83,9 +83,13 @@ docs: $(STAMPS)/dev ## the documentation, into site/
 
 wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
 	$(BIN)/python crates/python/tools/licences.py
-	@rm -f dist/quorate*.whl
+	@rm -f dist/quorate_mpc-*.whl
 	$(BIN)/maturin build --release --out dist
 	@echo "install it into an environment of yours: python -m pip install $$(ls dist/quorate_mpc-*.whl)"
+
+client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
+	@rm -f dist/quorate_mpc_client-*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist clients/python
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
