@@ -20,7 +20,8 @@ import sys
 import time
 
 import numpy as np
-from network import END_S, HERE, Failed, Interrupts, Network, failure
+from network import END_S, Failed, Interrupts, Network, failure
+from prepare import HERE, asked_of
 
 MODULE = HERE.parent.parent / "clients" / "js" / "quorate.js"
 LEAST, MOST = 3, 10_000
@@ -85,7 +86,7 @@ class Clients:
 
 def clients_of(network, invitations, values, in_node):
     """Starts the processes of clients: Python's, and Node's for the last `in_node` of them."""
-    asked = [{"invitation": text, "values": {"salary": value}} for text, value in zip(invitations, values, strict=True)]
+    asked = asked_of(invitations, values)
     split = len(asked) - in_node
     command, _ = node()
     started = [Clients(network, asked[:split], sys.executable, HERE / "clients.py", network.campaign, network.folder)]
@@ -102,8 +103,7 @@ def survey(count, interrupts, say):
     command, sentence = node()
     in_node = count // 4 if command else 0
     with Network(count, interrupts) as network:
-        network.make_keys()
-        invitations = network.make_campaign()
+        invitations = network.make_files()
         say(f"keys of three servers; a campaign of one program, with {count} invitations")
         network.serve()
         say("three servers take packets")

@@ -1,9 +1,7 @@
 """Three servers on this machine and the processes around them: all are ended together, and their files removed."""
 
 import contextlib
-import json
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -11,29 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from prepare import HERE, make_campaign, make_servers
+
 PARTIES = 3
 STARTED_S, COMMAND_S, PROGRAM_S, END_S = 60, 120, 300, 5
-
-CAMPAIGN = """
-name = "wages"
-id = "{id}"
-protocol = "rss"
-program = "{program}"
-at_least = 3
-closes = "2099-12-31T18:00:00Z"
-invitations = {clients}
-[[slots]]
-name = "people"
-[[slots.columns]]
-name = "salary"
-dtype = "int(32)"
-low = "0"
-high = "1000000"
-[[slots.results]]
-name = "above_mean"
-dtype = "bit"
-"""
 
 
 class Failed(Exception):
@@ -101,9 +80,9 @@ class Network:
             self._processes.append(process)
         return process
 
-    def command(self, *arguments, within_s=COMMAND_S):
-        """Runs a command of `quorate` to its end, and returns what it prints."""
-        return self.ended(self.quorate(*arguments), within_s)
+    def commands(self, commands):
+        """Runs commands of `quorate` side by side, each a list of arguments, and returns what each prints."""
+        return [self.ended(process, COMMAND_S) for process in [self.quorate(*one) for one in commands]]
 
     def quorate(self, *arguments):
         """Starts a command of `quorate`."""
@@ -136,54 +115,13 @@ class Network:
 
     # ---- the steps -----------------------------------------------------------------------------------------------
 
-    def make_keys(self):
-        """Makes the keys of all servers, for each other and for clients, and their settings."""
-        ports = free_ports(2 * PARTIES)
-        making = [self.quorate("keygen", "--party", party, "--dir", ".") for party in range(PARTIES)]
-        hosts = ("--host", "127.0.0.1")
-        making += [self.quorate("campaign", "key", "--dir", f"server{party}", *hosts) for party in range(PARTIES)]
-        for process in making:
-            self.ended(process, COMMAND_S)
-        everyone = "".join(
-            f'[[party]]\naddress = "127.0.0.1:{ports[party]}"\ncertificate = "../party{party}.crt"\n'
-            for party in range(PARTIES)
-        )
-        self.configs, self.urls = [], []
-        for party in range(PARTIES):
-            config, port = self.folder / f"server{party}" / "party.toml", ports[PARTIES + party]
-            config.write_text(f'me = {party}\nprotocol = "rss"\nkey = "../party{party}.key"\n{everyone}')
-            config.with_name("serve.toml").write_text(
-                f'listen = "127.0.0.1:{port}"\nstore = "packets.db"\nstore_key = "store.key"\n'
-                'service_key = "service.key"\ncertificate = "tls.crt"\nkey = "tls.key"\n'
-            )
-            self.configs.append(config)
-            self.urls.append(f"https://127.0.0.1:{port}")
-
-    def make_campaign(self):
-        """Makes a campaign of the program that is named by its hash, approves it, and returns the invitations."""
-        identity, toml = secrets.token_urlsafe(16), self.folder / "wages.toml"
-
-        def write(program):
-            text = CAMPAIGN.format(id=identity, program=program, clients=self.clients)
-            for url, config in zip(self.urls, self.configs, strict=True):
-                public = json.loads(config.with_name("service.pub").read_text())
-                fields = "".join(f'{name} = "{value}"\n' for name, value in public.items())
-                text += f'[[servers]]\nurl = "{url}"\n{fields}'
-            toml.write_text(text)
-
-        write("")
-        plan = self.command("explain", HERE / "wages.py", "--protocol", "rss", "--parties", PARTIES, "--", toml)
-        write(plan.splitlines()[-1].split()[-1])
-        self.command("campaign", "create", toml, "--out", "wages.json")
+    def make_files(self):
+        """Makes keys, settings and a campaign, and returns the invitations."""
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(2 * PARTIES)]
+        parties, served = addresses[:PARTIES], addresses[PARTIES:]
+        self.configs = make_servers(self.commands, self.folder, parties, [(address, address) for address in served])
         self.campaign = self.folder / "wages.json"
-        files = [f"server{party}.secrets" for party in range(PARTIES)]
-        for process in [
-            self.quorate("campaign", "approve", "wages.json", "--config", config, "--invitations", file)
-            for config, file in zip(self.configs, files, strict=True)
-        ]:
-            self.ended(process, COMMAND_S)
-        self.command("campaign", "invitations", *files, "--out", "invitations.txt")
-        return (self.folder / "invitations.txt").read_text().split()
+        return make_campaign(self.commands, self.folder, self.configs, served, self.clients)
 
     def serve(self):
         """Starts the servers, and waits until they take packets."""
@@ -200,8 +138,7 @@ class Network:
 
     def close_campaign(self):
         """Closes the campaign at all servers."""
-        for process in [self.quorate("campaign", "close", "wages", "--config", config) for config in self.configs]:
-            self.ended(process, COMMAND_S)
+        self.commands(["campaign", "close", "wages", "--config", config] for config in self.configs)
 
     def run_program(self):
         """Runs the program at all parties, and returns what each of them reveals."""
