@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -85,6 +86,30 @@ def test_it_leaves_nothing_if_it_is_ended(tmp_path: Path, number: signal.Signals
     out, err = run.communicate(timeout=SOON)
     assert (run.returncode, err) == (130, "told to end; all processes have ended, and the files are removed\n"), out
     assert left(tmp_path) == []
+
+
+def test_files_of_servers_in_containers(tmp_path: Path) -> None:
+    """deploy/compose.yaml shows each server, and the clients, one of these folders."""
+    hosts = ["one", "two", "three"]
+    command = [sys.executable, str(FOLDER / "prepare.py"), str(tmp_path), "--clients", "4"]
+    command += [word for host in hosts for word in ("--server", host)]
+    subprocess.run(command, check=True, timeout=SOON, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for number in range(3):
+        own = tmp_path / f"server{number}"
+        assert own.stat().st_mode & 0o777 == 0o700
+        keys = {path.name for path in own.glob("*.key")}
+        assert keys == {f"party{number}.key", "service.key", "store.key", "tls.key"}
+        party = (own / "party.toml").read_text()
+        assert 'listen = "0.0.0.0:9000"' in party and all(f'address = "{host}:9000"' in party for host in hosts)
+        assert 'listen = "0.0.0.0:9443"' in (own / "serve.toml").read_text()
+    client = tmp_path / "client"
+    assert {path.name for path in client.iterdir()} == {"asked.json", "wages.json"}
+    asked = json.loads((client / "asked.json").read_text())
+    assert [one["invitation"].partition(".")[0] for one in asked] == ["0", "1", "2", "3"]
+    assert '"https://two:9443"' in (client / "wages.json").read_text()
+    before = (client / "wages.json").read_bytes()
+    subprocess.run(command, check=True, timeout=SOON)  # containers are started again
+    assert (client / "wages.json").read_bytes() == before
 
 
 def test_clients_that_fail_end_it(tmp_path: Path) -> None:

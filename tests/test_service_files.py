@@ -308,9 +308,8 @@ def test_a_server_runs_with_a_read_only_root_and_no_rights(tmp_path: Path, monke
         return [checked(QUORATE, *map(str, one)) for one in commands]
 
     ports = free_ports(4)
-    addresses = [f"127.0.0.1:{port}" for port in ports]
-    served = [(address, address) for address in addresses[3:] * 3]
-    own = prepare.make_servers(run, tmp_path, addresses[:3], served)[0].parent
+    both = [(f"127.0.0.1:{port}", f"127.0.0.1:{port}") for port in ports]
+    own = prepare.make_servers(run, tmp_path, both[:3], both[3:] * 3)[0].parent
     for path in (own, *own.iterdir()):
         os.chown(path, USER, USER)
     private = [unshare, "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]

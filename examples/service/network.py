@@ -118,8 +118,9 @@ class Network:
     def make_files(self):
         """Makes keys, settings and a campaign, and returns the invitations."""
         addresses = [f"127.0.0.1:{port}" for port in free_ports(2 * PARTIES)]
-        parties, served = addresses[:PARTIES], addresses[PARTIES:]
-        self.configs = make_servers(self.commands, self.folder, parties, [(address, address) for address in served])
+        both = [(address, address) for address in addresses]
+        served = addresses[PARTIES:]
+        self.configs = make_servers(self.commands, self.folder, both[:PARTIES], both[PARTIES:])
         self.campaign = self.folder / "wages.json"
         return make_campaign(self.commands, self.folder, self.configs, served, self.clients)
 

@@ -44,8 +44,8 @@ def make_servers(run, folder, parties, clients):
     Args:
         run: runs commands of `quorate` in `folder`, each a list of arguments, and returns what each prints.
         folder: where server0 and so on are made.
-        parties: HOST:PORT of each party, where the others reach it.
-        clients: for each server where it listens for clients, and where clients reach it; both HOST:PORT.
+        parties: for each server where it listens for the other parties, and where they reach it; both HOST:PORT.
+        clients: for each server where it listens for clients, and where clients reach it.
 
     Returns:
         The path of each `party.toml`.
@@ -58,13 +58,16 @@ def make_servers(run, folder, parties, clients):
         making.append(["campaign", "key", "--dir", own, "--host", address.rpartition(":")[0]])
     run(making)
     everyone = "".join(
-        f'[[party]]\naddress = "{address}"\ncertificate = "party{party}.crt"\n' for party, address in enumerate(parties)
+        f'[[party]]\naddress = "{address}"\ncertificate = "party{party}.crt"\n'
+        for party, (_, address) in enumerate(parties)
     )
-    for party, (own, (listen, _)) in enumerate(zip(folders, clients, strict=True)):
+    for party, (own, (sessions, _), (listen, _)) in enumerate(zip(folders, parties, clients, strict=True)):
         for other in folders:
             if other != own:
                 shutil.copy(folders[party] / f"party{party}.crt", other)
-        (own / "party.toml").write_text(f'me = {party}\nprotocol = "rss"\nkey = "party{party}.key"\n{everyone}')
+        (own / "party.toml").write_text(
+            f'me = {party}\nprotocol = "rss"\nkey = "party{party}.key"\nlisten = "{sessions}"\n{everyone}'
+        )
         (own / "serve.toml").write_text(
             f'listen = "{listen}"\nstore = "packets.db"\nstore_key = "store.key"\n'
             'service_key = "service.key"\ncertificate = "tls.crt"\nkey = "tls.key"\n'
@@ -130,8 +133,8 @@ def main():
         ]
         return [one.stdout.strip() for one in done]
 
-    parties = [f"{host}:9000" for host in options.server]
     addresses = [f"{host}:9443" for host in options.server]
+    parties = [("0.0.0.0:9000", f"{host}:9000") for host in options.server]
     configs = make_servers(run, folder, parties, [("0.0.0.0:9443", address) for address in addresses])
     invitations = make_campaign(run, folder, configs, addresses, options.clients)
     given.mkdir(mode=0o700)
