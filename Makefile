@@ -17,8 +17,8 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit format bench figures docs
-.PHONY: wheel lock clean check-python check-cargo
+.PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
+.PHONY: format bench figures docs wheel client-wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -27,6 +27,9 @@ help: ## this list
 
 demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
+
+demo-service: $(STAMPS)/$(TRIED) $(STAMPS)/service ## three servers, forty clients of which ten in Node, one result
+	@$(BIN)/python examples/service/demo.py $(if $(CLIENTS),--clients $(CLIENTS))
 
 build: $(STAMPS)/extension ## the package as fast as it gets, in place: takes some minutes
 
@@ -80,14 +83,19 @@ docs: $(STAMPS)/dev ## the documentation, into site/
 
 wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
 	$(BIN)/python crates/python/tools/licences.py
-	@rm -f dist/quorate*.whl
+	@rm -f dist/quorate_mpc-*.whl
 	$(BIN)/maturin build --release --out dist
 	@echo "install it into an environment of yours: python -m pip install $$(ls dist/quorate_mpc-*.whl)"
 
+client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
+	@rm -f dist/quorate_mpc_client-*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist clients/python
+
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
-	for set in demo dev; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-emit-index-url \
-		--no-emit-find-links --custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
+	for set in demo dev service; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
+		$$([ $$set = service ] && echo --generate-hashes) --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
 
 clean: ## removes what was built here, the virtual environment included
 	rm -rf $(VENV) site dist target LICENSE-CRATES
@@ -116,6 +124,11 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
 	@mkdir -p $(STAMPS) && touch $@
+
+# What servers need besides; each wheel is compared with its hash.
+$(STAMPS)/service: requirements/service.txt $(STAMPS)/demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/service.txt
+	@touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
