@@ -330,7 +330,7 @@ def test_a_server_runs_with_a_read_only_root_and_no_rights(tmp_path: Path, monke
         assert re.search(r"^CapBnd:\t0+$", status, re.M) and re.search(r"^NoNewPrivs:\t1$", status, re.M)
         assert (own / "packets.db").stat().st_uid == USER
         os.kill(int(inner), signal.SIGTERM)
-        assert server.wait(10) == 0
+        assert server.wait(10) == 143
     finally:
         server.kill()
         server.communicate()
