@@ -26,6 +26,7 @@ import yaml
 import test_guards
 from clients import certificate
 from deploying import free_ports
+from service_root import stages
 from serving import network
 from warm import QUORATE
 
@@ -53,14 +54,6 @@ def checked(*command: str | Path) -> str:
 
 
 # ---- the image ------------------------------------------------------------------------------------------------------
-
-
-def stages() -> list[list[str]]:
-    """Returns the instructions of each stage of the Dockerfile, each in one line."""
-    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [" ".join(line.split()) for line in text.splitlines() if line and not line.startswith("#")]
-    starts = [at for at, line in enumerate(lines) if line.startswith("FROM ")]
-    return [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
 def test_the_image_runs_as_a_user_without_a_shell_or_the_build() -> None:
