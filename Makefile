@@ -95,7 +95,7 @@ lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requireme
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
 	for set in demo dev service; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
 		$$([ $$set = service ] && echo --generate-hashes) --no-emit-index-url --no-emit-find-links \
-		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
+		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
 clean: ## removes what was built here, the virtual environment included
 	rm -rf $(VENV) site dist target LICENSE-CRATES

@@ -84,7 +84,7 @@ def test_a_deployment_that_works(deployment: Deployment, protocol: str) -> None:
 
 
 def test_a_party_that_does_not_run_is_named_by_the_others(deployment: Deployment) -> None:
-    for told in doctors(deployment, 0, 1, wait=4, status=1):
+    for told in doctors(deployment, 0, 1, wait=20, status=1):
         port = deployment.ports[2]
         text = f"party 2 does not listen at 127.0.0.1:{port}: start `quorate doctor` there, or open the port"
         assert told["fault"] == text and told["ok"] is False
@@ -116,7 +116,7 @@ def test_an_address_that_is_needed_and_closed(deployment: Deployment) -> None:
 
 def test_another_program_at_a_peers_address(deployment: Deployment) -> None:
     with socket.create_server(("127.0.0.1", deployment.ports[1])):
-        (told,) = doctors(deployment, 0, wait=3, status=1)
+        (told,) = doctors(deployment, 0, wait=20, status=1)
     assert said(told, "address") == [f"party 1 listens at 127.0.0.1:{deployment.ports[1]}"]
     assert told["fault"].startswith("party 2 does not listen at")
 
@@ -136,13 +136,13 @@ def test_other_certificates_keys_protocols_and_options(deployment: Deployment) -
     assert "pika" in told["fault"] and "rss" in told["fault"]
 
     change(file(deployment, 1), 'key = "party1.key"', 'key = "other/party1.key"')
-    (told,) = doctors(deployment, 1, wait=3, status=1)
+    (told,) = doctors(deployment, 1, wait=20, status=1)
     assert "other/party1.key" in told["fault"] and "does not belong to the certificate" in told["fault"]
 
 
 def test_a_host_that_has_no_address(deployment: Deployment) -> None:
     change(file(deployment, 0), f"127.0.0.1:{deployment.ports[1]}", f"absent.invalid:{deployment.ports[1]}")
-    (told,) = doctors(deployment, 0, wait=3, status=1)
+    (told,) = doctors(deployment, 0, wait=20, status=1)
     assert told["fault"].startswith("party 1 has the address absent.invalid:")
     assert "whose host name does not resolve: correct it, or look at the name service here" in told["fault"]
 

@@ -163,7 +163,7 @@ def test_a_thread_of_the_server_looks_at_the_times(net: Network) -> None:
     for server in range(3):
         assert send(net, server, request).status == 201
     job = occurrence_id(request.id, Every.parse(every).at_or_before(now))
-    wait_until(lambda: all(net.jobs(server).queue.job(job) is not None for server in range(3)), 10)
+    wait_until(lambda: all(net.jobs(server).queue.job(job) is not None for server in range(3)), 60)
     look(net)
     assert started(net) == [[job]] * 3
 

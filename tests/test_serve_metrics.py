@@ -78,8 +78,12 @@ def test_packets_and_answers_are_counted(net: Network, tmp_path: Path) -> None:
     with pytest.raises(quorate_client.Refused):
         client(net, tmp_path).submit(VALUES, wait_s=0)
     assert server.ask("BREW", "/coffee").status == 404
-    now = read(server)
-    fates = {name[1]: value for name, value in now.items() if name[0] == "quorate_packets_total" and value}
+    for _ in range(100):  # an answer is counted after it was sent
+        now = read(server)
+        fates = {name[1]: value for name, value in now.items() if name[0] == "quorate_packets_total" and value}
+        if sum(fates.values()) == 5 and now.get(("quorate_http_requests_total", "other", "none", "404")):
+            break
+        time.sleep(0.1)
     assert fates == {"stored": 2, "malformed": 1, "length": 1, "closed": 1}
     assert (now["quorate_submissions",], now["quorate_campaigns", "open"], now["quorate_campaigns", "closed"]) == (
         1, 0, 1,

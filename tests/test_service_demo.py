@@ -18,7 +18,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "service"
 FEW = ["--clients", "6"]
-SOON = 60
+SOON = 240
 
 
 @pytest.fixture

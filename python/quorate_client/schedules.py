@@ -13,7 +13,7 @@ from quorate_client.errors import Refused, Unreachable
 from quorate_client.job import Parameter, is_time
 from quorate_client.jobs import program_hash
 from quorate_client.keys import ClientKey, from_text, to_text
-from quorate_client.schedule import MOST_AHEAD_S, StandingRequest, StandingState
+from quorate_client.schedule import MOST_AHEAD_S, StandingRequest, StandingState, occurrence_id
 from quorate_client.statements import printable
 
 __all__ = ["Schedules", "schedules"]
@@ -123,9 +123,17 @@ class Schedules(Asking[StandingState]):
     def occurrences(self, asked: bytes) -> tuple[list[dict[str, Any]] | Refused | Unreachable, ...]:
         """Returns the last jobs that a standing request gave at each server, without results; or that server's error.
 
-        Times that a server was down at have no job there.
+        Times that a server was down at have no job there. A job that is not the one of its time makes the server's
+        answer an error.
         """
-        return self._lists(f"/standing/{to_text(asked)}/jobs", "jobs", _occurrence)
+
+        def read(fields: Mapping[str, Any]) -> dict[str, Any]:
+            found = _occurrence(fields)
+            if found["job"] != occurrence_id(asked, found["at"]):
+                raise ValueError
+            return found
+
+        return self._lists(f"/standing/{to_text(asked)}/jobs", "jobs", read)
 
 
 def _standing(fields: Mapping[str, Any]) -> dict[str, Any]:

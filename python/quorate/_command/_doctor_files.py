@@ -64,7 +64,7 @@ class Party:
         What this command reveals is in this package: clocks, releases and addresses that were reached.
         """
         fields = {name: value for name, value in self.fields.items() if name not in ("approve", "audit")}
-        folder = self.file.resolve().parent
+        folder = self.file.absolute().parent
         fields["key"] = str(folder / fields.get("key", ""))
         limits = {**fields.pop("limits", {}), "connect_timeout_s": wait_s}
         parties = [{**one, "certificate": str(folder / one["certificate"])} for one in fields.pop("party")]
@@ -77,7 +77,7 @@ class Party:
 
 def _lines(fields: dict[str, Any]) -> list[str]:
     """Returns fields as TOML; texts, numbers and lists of JSON are the same in it."""
-    return [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
+    return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
 
 
 def party_of(file: Path) -> Party:

@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 from types import FrameType
-from typing import NoReturn
 
 from quorate._session._signals import TERMINATED, Terminated
 
@@ -18,6 +17,8 @@ __all__ = ["END_S", "end_in_time"]
 
 #: Seconds from SIGTERM to the end of the process. Service managers and containers wait for 10 s and more.
 END_S = 1.8
+
+_is_leaving = threading.Event()
 
 
 def end_in_time(always: bool = False) -> None:
@@ -46,12 +47,20 @@ def _forget() -> None:
     signal.set_wakeup_fd(-1)
 
 
-def _leave(_: int, __: FrameType | None) -> NoReturn:
-    raise Terminated(TERMINATED)
+def _leave(_: int, __: FrameType | None) -> None:
+    """Unwinds once: what runs then is not cut short by a second signal. It ends in time without `_watch`, too."""
+    if not _is_leaving.is_set():
+        _is_leaving.set()
+        threading.Thread(target=_end, name="quorate end", daemon=True).start()
+        raise Terminated(TERMINATED)
 
 
 def _watch(told: int, always: bool) -> None:
     while number := os.read(told, 1):
         if number[0] == signal.SIGTERM and (always or signal.getsignal(signal.SIGTERM) is _leave):
-            time.sleep(END_S)
-            os._exit(TERMINATED)
+            _end()
+
+
+def _end() -> None:
+    time.sleep(END_S)
+    os._exit(TERMINATED)

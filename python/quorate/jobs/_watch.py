@@ -33,7 +33,7 @@ _GRACE_S = 5.0  # the same at other times
 _MOST_REPORT_BYTES = 2 * MOST_RESULT_BYTES + (1 << 16)  # a text within a text has more characters
 _RETRY_S = 1.0
 _MOST_LINE_BYTES = 8192  # of what it prints; longer lines are logged as several
-_OUTPUT_S = 0.2  # for the end of what it printed, which a process that was left behind may hold open
+_OUTPUT_S = 1.0  # for the end of what it printed, which a process that was left behind may hold open
 
 #: Reasons that a process may report.
 _REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})

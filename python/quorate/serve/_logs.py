@@ -54,7 +54,9 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Returns the text of a record; of a library's, the first line: asyncio shows exceptions in the others."""
+    """Returns the text of a record; of a library's, the first line. That of asyncio shows arguments of functions."""
+    if record.name == "asyncio":
+        return "the event loop reports an error"
     text = record.getMessage()
     return text if hasattr(record, EVENT) else text.partition("\n")[0]
 
@@ -84,6 +86,7 @@ def begin(form: str, level: str) -> None:
     logging.captureWarnings(True)
     threading.excepthook = _of_thread
     sys.excepthook = _of_process
+    sys.unraisablehook = _of_finalizer
 
 
 def failed(error: QuorateError | KeyboardInterrupt | SystemExit) -> None:
@@ -97,6 +100,10 @@ def failed(error: QuorateError | KeyboardInterrupt | SystemExit) -> None:
 def _of_thread(told: threading.ExceptHookArgs) -> None:
     if told.exc_type is not SystemExit:
         LOG.error("a thread has ended by an error", exc_info=_info(told.exc_type, told.exc_value, told.exc_traceback))
+
+
+def _of_finalizer(told: sys.UnraisableHookArgs) -> None:
+    LOG.error("a finalizer has failed", exc_info=_info(told.exc_type, told.exc_value, told.exc_traceback))
 
 
 def _of_process(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
