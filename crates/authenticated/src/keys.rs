@@ -8,7 +8,6 @@ use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_ring::{Module, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::lasting::Lasting;
 use crate::params::Params;
 use crate::shared::Shared;
 
@@ -41,7 +40,6 @@ pub struct Keys {
     /// Whether coins may have been tossed in the current run.
     tossed: Held<bool>,
     adversary: Adversary,
-    pub(crate) lasting: Lasting,
 }
 
 /// The state of work that may be under way only once at a time.
@@ -88,7 +86,6 @@ impl Keys {
             making: Held::default(),
             tossed: Held::new(false),
             adversary: Adversary::none(),
-            lasting: Lasting::default(),
         }
     }
 
@@ -190,7 +187,7 @@ impl Keys {
 
     /// Returns whether these keys stay in use after a check that failed: never, but in tests.
     fn outlives_failures(&self) -> bool {
-        self.lasting.is_set() || self.adversary.endures()
+        self.adversary.endures()
     }
 
     /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are
