@@ -123,6 +123,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
             Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };
         let schedule = Schedule::of(&given, Bounds::only(Limit::None));
         testing::parties(3, |mut party| {
+            party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
             let known = Known::<Rss>::new();

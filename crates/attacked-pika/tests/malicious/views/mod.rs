@@ -146,7 +146,9 @@ pub fn observe<T: Send>(
             };
             let pairs = Pika::insecure_with_seeds(me, seed).unwrap();
             let s = PikaMalicious::insecure_with(pairs, world.params).unwrap();
-            party.insecure_coins(N as u64 * world.coins + me as u64);
+            let mut coins = [0; 32];
+            coins[..8].copy_from_slice(&(N as u64 * world.coins + me as u64).to_le_bytes());
+            party.set_coins(Seed::from_bytes(coins));
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let result = run.phase(Phase::Offline, async |ctx| work(&s, ctx, number).await);
