@@ -64,7 +64,8 @@ impl Keys<'_> {
     /// matrices that the second one knows, and their products.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) unless these are two parties, and matrices have elements; those of [`Keys::triples`].
+    /// [`Misuse`](quorate_engine::Misuse) unless these are two parties, and matrices have elements; those of
+    /// [`Keys::triples`].
     pub async fn matrix_triples(
         &self,
         ctx: &Ctx,
