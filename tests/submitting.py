@@ -12,7 +12,7 @@ import quorate as qr
 from campaigning import Servers
 from protocols import FORMS, Place, places
 from quorate.campaigns import History
-from quorate_client.campaign import FAMILIES
+from quorate_client.families import FAMILIES
 
 COLUMNS = [
     {"name": "salary", "dtype": "int(32)", "low": "-10", "high": "100000"},

@@ -13,7 +13,7 @@ import pytest
 from campaigning import CLOSES, NOW, VALUES, Servers, campaign_of, text_of_time
 from quorate.campaigns import Intake, Refused, approve, close, end
 from quorate_client import ClientKey, ServiceKey, wire, words
-from quorate_client.campaign import FAMILIES
+from quorate_client.families import FAMILIES
 from quorate_client.invitation import Invitation
 from quorate_client.keys import seal, to_text
 from quorate_client.statements import CLOCK_S, Hello, ItemStatus, Receipt, Status, sign_request

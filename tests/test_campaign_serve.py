@@ -32,7 +32,7 @@ from quorate_client import NotStored, Receipt, Refused, _https, wire, words
 from quorate_client._https import Links
 from quorate_client.keys import to_text
 from quorate_client.statements import Hello, sign_request
-from serving import SOON, Network, answer_of, network
+from serving import SOON, Network, Served, answer_of, network
 
 
 @pytest.fixture
@@ -306,39 +306,37 @@ def test_only_tls_1_3(net: Network) -> None:
         context.wrap_socket(plain)
 
 
-def closes_within(connection: Any, seconds: float) -> float:
-    """Waits until the server closes, and returns how long that took."""
-    begun = time.monotonic()
-    connection.settimeout(seconds)
+def wait_until_closed(connection: Any) -> None:
+    """Waits until the server closes; a server with its usual limits would keep the connection for longer than this."""
+    connection.settimeout(8)
     with contextlib.suppress(ConnectionResetError, ssl.SSLError):
         while connection.recv(4096):
             pass
-    return time.monotonic() - begun
 
 
 def test_connections_without_a_request_are_closed(net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_listening, "_HEAD_S", 0.4)
     with net.servers[0].connected() as silent:
-        assert closes_within(silent, 5) < 2
+        wait_until_closed(silent)
     with net.servers[0].connected() as slow:
-        for byte in b"GET /healthz HTTP/1.1":
-            with contextlib.suppress(OSError):
-                slow.sendall(bytes([byte]))
-            time.sleep(0.03)
-        assert closes_within(slow, 5) < 2
+        slow.sendall(b"GET /")
+        with pytest.raises(OSError):  # its time does not begin again with each byte
+            for _ in range(300):
+                slow.sendall(b"a")
+                time.sleep(0.03)
     with net.servers[0].connected() as second:
         second.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         second.settimeout(5)
         assert second.recv(4096).startswith(b"HTTP/1.1 200")
         second.sendall(b"GET /he")
-        assert closes_within(second, 5) < 2
+        wait_until_closed(second)
 
 
 def test_handshakes_that_do_not_end_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_listening, "_HANDSHAKE_S", 0.4)
     with network(tmp_path) as net, socket.create_connection(("127.0.0.1", net.servers[0].port)) as plain:
         plain.sendall(b"\x16\x03\x01")
-        assert closes_within(plain, 5) < 2
+        wait_until_closed(plain)
 
 
 def test_slow_bodies_are_given_up(net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,6 +369,15 @@ def test_a_body_of_another_length_than_it_states_is_refused() -> None:
     assert read(b"five.", b"five.") == b"five.five."
 
 
+def wait_until_answering(server: Served) -> None:
+    """Waits until the server takes another connection."""
+    until, status = time.monotonic() + SOON, 0
+    while status != 200:
+        assert time.monotonic() < until
+        with contextlib.suppress(OSError):
+            status = server.ask("GET", "/healthz").status
+
+
 def test_connections_are_limited_before_tls(tmp_path: Path) -> None:
     limits = Limits(connections=6, connections_per_address=4)
     with network(tmp_path, limits) as net:
@@ -378,14 +385,14 @@ def test_connections_are_limited_before_tls(tmp_path: Path) -> None:
         held = [socket.create_connection(address) for _ in range(4)]
         time.sleep(0.1)
         with socket.create_connection(address) as fifth:
-            assert closes_within(fifth, 5) < 2
+            wait_until_closed(fifth)
         others = [socket.create_connection(address, source_address=("127.0.0.2", 0)) for _ in range(2)]
         time.sleep(0.1)
         with socket.create_connection(address, source_address=("127.0.0.3", 0)) as seventh:
-            assert closes_within(seventh, 5) < 2
+            wait_until_closed(seventh)
         for one in held + others:
             one.close()
-        time.sleep(0.3)  # places are free again
+        wait_until_answering(net.servers[0])  # places are free again
         for _ in range(20):
             assert net.servers[0].ask("GET", "/healthz").status == 200
 
@@ -428,6 +435,7 @@ def test_slow_large_bodies_leave_room_for_an_honest_one(tmp_path: Path) -> None:
 
 def test_bodies_arrive_at_a_least_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_bodies, "_PATIENCE_S", 0.4)
+    monkeypatch.setattr(_bodies, "_BYTES_PER_S", 5000)
     with network(tmp_path, slots=LARGE) as net:
         body = packet(net, 1, values={"age": [1] * 20_000})
         head = f"POST {net.path}/packets HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -439,7 +447,7 @@ def test_bodies_arrive_at_a_least_rate(tmp_path: Path, monkeypatch: pytest.Monke
                     slow.sendall(bytes([byte]))
                     time.sleep(0.02)
             assert problem(answer_of(slow))["status"] == 408
-            assert time.monotonic() - begun < 2  # at the least rate, the whole body would take more than 3 s
+            assert time.monotonic() - begun < 15  # at the least rate, the whole body would take more than 30 s
         with net.servers[1].connected() as steady:
             steady.sendall(head.replace(b"Host", b"Connection: close\r\nHost"))
             for start in range(0, len(body), 16_000):
@@ -497,14 +505,14 @@ def test_malformed_requests_leave_the_server_alive(net: Network, request_bytes: 
 # ---- start and end -------------------------------------------------------------------------------------------------
 
 
-def test_a_server_ends_within_two_seconds_whatever_hangs(net: Network) -> None:
+def test_a_server_ends_soon_whatever_hangs(net: Network) -> None:
     body = packet(net)
     head = f"POST {net.path}/packets HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n"
     with net.servers[0].connected() as hanging, net.servers[0].connected() as silent:
         hanging.sendall(head.encode() + body[:50])
         time.sleep(0.1)
-        assert net.servers[0].stop() < 2
-        assert closes_within(silent, 2) < 1
+        assert net.servers[0].stop() < 8  # a server that waits for a connection takes 10 s and more
+        wait_until_closed(silent)
 
 
 def test_what_cannot_be_used_is_named_at_the_start(net: Network) -> None:

@@ -169,7 +169,7 @@ def test_a_second_process_with_one_lock_is_refused_by_name(tmp_path: Path, lock:
     other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ})
     assert other.stdout is not None and other.stdin is not None
     assert other.stdout.readline() == b"open\n"
-    with pytest.raises(StoreError, match=rf"process {other.pid} .* the store .*: stop it first"):
+    with pytest.raises(StoreError, match=rf"process {other.pid} .* the store .*: wait for it, or stop it first"):
         Store(tmp_path / "store.db", KEY, lock)
     beside = Store(tmp_path / "store.db", KEY, run_of(b"two") if lock == SERVE else SERVE)
     command_line = Store(tmp_path / "store.db", KEY, None)

@@ -430,8 +430,8 @@ def test_every_error_is_of_the_family() -> None:
         "ShapeError": ValueError, "DtypeError": TypeError, "RangeError": ValueError, "ModelError": ValueError,
         "ConfigError": ValueError, "ProgramMismatch": RuntimeError, "PeerLost": ConnectionError,
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
-        "RunAborted": RuntimeError, "SubmissionError": RuntimeError, "SessionClosed": RuntimeError,
-        "SessionBusy": RuntimeError,
+        "RunAborted": RuntimeError, "SubmissionError": RuntimeError, "KeptError": RuntimeError,
+        "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
         "NotApproved": ValueError, "ShadowError": ArithmeticError, "CircuitError": ValueError,
         "ResourceError": MemoryError,
     }  # fmt: skip

@@ -29,6 +29,14 @@ LIMIT_SECONDS = 120.0
 SLOW = qr.Network(rtt_ms=300, mbit=1000)
 
 
+def power(x: Any, products: int) -> Any:
+    """Builds a power of x by one product after another: a round for each."""
+    y = x
+    for _ in range(products):
+        y = y * x
+    return y
+
+
 class Thread(threading.Thread):
     """A thread whose exception is that of `ended`."""
 
@@ -94,19 +102,16 @@ def test_each_of_many_threads_gets_its_own_values(protocol: str, check: bool) ->
 def test_building_and_statistics_do_not_wait(check: bool) -> None:
     with qr.local(network=SLOW, check=check) as mpc:
         x = mpc.input([1, 2], owner=0)
-        product = x * x
-        first = Thread(product.reveal)
+        first = Thread(power(x, 20).reveal)  # at least 3 s
         time.sleep(0.1)  # its request is under way
         second = Thread((x + 1).reveal)  # waits for its turn
-        slowest, sums = 0.0, x
+        sums = x
         for i in range(100):
-            started = time.monotonic()
             sums = sums + x
             mpc.input([i], owner=1)
             assert mpc.stats().online.rounds == 0 and mpc.protocol == "rss"
-            slowest = max(slowest, time.monotonic() - started)
-        assert first.is_alive() and slowest < 0.05, slowest
-        assert first.ended().tolist() == [1, 4] and second.ended().tolist() == [2, 3]
+        assert first.is_alive()
+        assert first.ended().tolist() == [1, 2**21] and second.ended().tolist() == [2, 3]
         assert sums.reveal().tolist() == [101, 202]
 
 
@@ -116,12 +121,11 @@ def test_building_does_not_wait_for_values_that_a_check_opens() -> None:
         square = x * x
         assert square.reveal().tolist() == [4_000_000, 4_000_000]
         rounds = mpc.stats().online.rounds
-        power = square * square * square * square  # 16 * 10^24 does not fit, which the values alone show
-        refused = Thread(power.reveal)
+        product = square * square * square * square  # 16 * 10^24 does not fit, which the values alone show
+        refused = Thread(product.reveal)
         time.sleep(0.1)  # its request is under way
-        started = time.monotonic()
         sums = x + x + x
-        assert time.monotonic() - started < 0.05 and refused.is_alive()
+        assert refused.is_alive()
         with pytest.raises(qr.RangeError):
             refused.ended()
         assert mpc.stats().online.rounds == rounds, "what a check opens is not counted"
@@ -132,15 +136,13 @@ def test_building_does_not_wait_for_values_that_a_check_opens() -> None:
 def test_an_interrupt_ends_the_wait_of_the_main_thread_alone(check: bool) -> None:
     with qr.local(network=SLOW, check=check) as mpc:
         x = mpc.input([1, 2], owner=0)
-        power = x * x * x * x * x * x
-        other = Thread(power.reveal)
+        other = Thread(power(x, 20).reveal)  # at least 3 s
         time.sleep(0.1)  # its request is under way
-        started = time.monotonic()
         with interrupted_after(0.2):
             (x + 1).reveal()  # waits for the other thread's
-        assert time.monotonic() - started < 0.6 and other.is_alive()
-        assert other.ended().tolist() == [1, 64]
-        main = x * x * x * x * x * x + 1
+        assert other.is_alive()
+        assert other.ended().tolist() == [1, 2**21]
+        main = power(x, 20) + 1
         with interrupted_after(0.4):
             thread = threading.Timer(0.1, lambda: waiting.append(Thread((x + 2).reveal)))
             waiting: list[Thread] = []
@@ -155,14 +157,13 @@ def test_an_interrupt_ends_the_wait_of_the_main_thread_alone(check: bool) -> Non
 def test_explain_waits_for_a_run_and_can_be_interrupted(check: bool) -> None:
     with qr.local(network=SLOW, check=check) as mpc:
         x = mpc.input([1, 2], owner=0)
-        other = Thread((x * x * x * x * x * x).reveal)
+        other = Thread(power(x, 20).reveal)  # at least 3 s
         time.sleep(0.1)  # its request is under way
-        started = time.monotonic()
         with interrupted_after(0.2):
             mpc.explain(x * x)
-        assert time.monotonic() - started < 0.6 and other.is_alive()
+        assert other.is_alive()
         assert mpc.explain(x * x).online.rounds > 0
-        assert other.ended().tolist() == [1, 64]
+        assert other.ended().tolist() == [1, 2**21]
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -182,18 +183,15 @@ def test_close_waits_for_the_requests_of_other_threads(check: bool) -> None:
 def test_a_session_that_gives_up_ends_the_requests_of_other_threads(check: bool) -> None:
     started = time.monotonic()
     with pytest.raises(ZeroDivisionError), qr.local(network=SLOW, check=check) as mpc:
-        x = mpc.input([1, 2], owner=0)
-        power = x
-        for _ in range(30):  # at least 4.5 s
-            power = power * x
-        power = power - power
-        threads = [Thread(power.reveal) for _ in range(3)]
+        x = mpc.input([1, -1], owner=0)
+        long = power(x, 200)  # at least 30 s
+        threads = [Thread(long.reveal) for _ in range(3)]
         time.sleep(0.1)  # its request is under way
         1 / 0  # noqa: B018
     for thread in threads:
         with pytest.raises(qr.SessionClosed):
             thread.ended()
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 20
 
 
 def test_requests_of_a_shadowed_session_queue() -> None:

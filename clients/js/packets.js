@@ -186,7 +186,8 @@ export async function readCampaign(json) {
     throw refused("The campaign is not JSON.");
   }
   fields("", table, ["name", "id", "protocol", "options", "program", "at_least", "closes", "again", "check", "origins",
-                     "servers", "clients", "invitations", "slots"]);
+                     "servers", "clients", "invitations", "slots"], ["keep"]);
+  if (Object.hasOwn(table, "keep") && table.keep !== "yes") throw refused("keep: write yes, or leave it out.");
   if (canonical(table) !== text || !/^[ -~]*$/.test(text)) throw refused("The campaign's JSON is not canonical.");
   const { protocol } = table;
   if (!Object.hasOwn(SERVERS, protocol)) throw refused(`protocol: ${protocol} is no family of protocols.`);

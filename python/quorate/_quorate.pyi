@@ -6,6 +6,10 @@ from typing import Any
 __version__: str
 OPTIMISED: bool
 
+_Parties = tuple[list[int], bool]
+# Of a value that is kept: its range, whether results grow and the range is assumed, those on whose inputs it depends,
+# and those of whose own inputs it may hold elements; clients of campaigns count as one more party.
+_Known = tuple[tuple[int, int] | None, tuple[bool, bool], _Parties, _Parties]
 _Line = tuple[str, int]
 _Dtype = tuple[str, int, int]
 
@@ -142,6 +146,16 @@ class Session:
         line: _Line,
     ) -> Built: ...
     def masked(self, x: int, masks: int, line: _Line) -> Built: ...
+    def known(self, node: int) -> _Known: ...
+    def kept(
+        self,
+        parts: list[int],
+        dtype: _Dtype,
+        name: str,
+        known: _Known,
+        column: tuple[str, list[str] | None],
+        line: _Line,
+    ) -> Built: ...
     def combined(self, held: list[int], seeds: list[int], rows: int, coin_bits: int, line: _Line) -> Built: ...
     def counted(self, x: int, stated: list[int], line: _Line) -> Built: ...
     def outside_bounds(self, x: int, low: int, high: int, line: _Line) -> Built: ...

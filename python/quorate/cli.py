@@ -19,6 +19,7 @@ from quorate._command._completion import script as completion_script
 from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
 from quorate._command._file_options import add_file_options, file_settings
 from quorate._command._jobs import add_job, run_job
+from quorate._command._kept import add_kept, run_kept
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     add_serve(commands.add_parser("serve", help="takes packets of clients and requests for jobs, at one party"))
     add_program(commands.add_parser("program", help="programs that this party's server runs on request"))
     add_job(commands.add_parser("job", help="asks the servers of a deployment for runs of approved programs"))
+    add_kept(commands.add_parser("kept", help="values that sessions have kept at this party"))
 
     commands.add_parser("models", help="lists what qr.models.from_sklearn, from_onnx and from_tflite support")
     commands.add_parser("protocols", help="lists the protocols, their numbers of parties, and their options")
@@ -439,6 +441,7 @@ _COMMANDS = {
     "serve": run_serve,
     "program": run_program,
     "job": run_job,
+    "kept": run_kept,
     "models": _models,
     "protocols": _protocols,
     "completion": _completion,

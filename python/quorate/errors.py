@@ -12,6 +12,7 @@ __all__ = [
     "CostWarning",
     "DtypeError",
     "InputWarning",
+    "KeptError",
     "ModelError",
     "ModelWarning",
     "NotApproved",
@@ -124,6 +125,10 @@ class PoolExhausted(QuorateError, RuntimeError):
 
 class SubmissionError(QuorateError, RuntimeError):
     """What clients of a campaign gave cannot be read: too few of them, still open, or looked at too often."""
+
+
+class KeptError(QuorateError, RuntimeError):
+    """A value that was not kept, or cannot be used: all parties of the session hear of it."""
 
 
 class ResourceError(QuorateError, MemoryError):

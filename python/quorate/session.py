@@ -23,6 +23,8 @@ from quorate._session._array_methods import ArrayMethods
 from quorate._session._branching import Branching, Left
 from quorate._session._building import Building
 from quorate._session._connecting import closed, connected
+from quorate._session._keeping import Keeping
+from quorate._session._kept_memory import Memory
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
@@ -89,7 +91,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Campaigning):
+class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Campaigning, Keeping):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -110,6 +112,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         self._watches: Watch | None = None
         self._object_cache = ObjectCache()  # parameters of models
         self._campaigns = Campaigns()
+        self._kept = Memory()
         self._config: Path | None = None  # of a party of a deployment
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
@@ -430,14 +433,13 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
 
 
 def _no_result(value: Any, which: str, what: str) -> str:
-    """Returns the message for a value that `what`, "reveal_all" or "explain", does not take.
+    """Returns the message for a value that `what`, "reveal_all", "explain" or "keep", does not take.
 
     `which` names the argument, and is empty for a single one.
     """
     which, aside = (f", {which}", f", {which},") if which else ("", "")
     if isinstance(value, SecretArray):
-        there = "explain it there" if what == "explain" else "reveal it there"
-        return f"{what}: the array{aside} is of another session: {there}"
+        return f"{what}: the array{aside} is of another session: {what.removesuffix('_all')} it there"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
         return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {what}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):

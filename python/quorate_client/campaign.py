@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from quorate_client import families
 from quorate_client._fields import Table, read_slot
 from quorate_client._slots import Column, Dtype, Slot
 from quorate_client._tagging import Tagging
@@ -29,13 +30,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["FAMILIES", "Campaign", "Column", "Dtype", "Server", "Slot"]
+__all__ = ["Campaign", "Column", "Dtype", "Server", "Slot"]
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LABEL = b"quorate/campaign/1\0"
-
-#: Families whose clients are supported, and their numbers of servers.
-FAMILIES = {"rss": (3, 5, 7), "aby": (2,), "pika": (3,), "spdz2k": tuple(range(2, 9))}
 
 #: Elements and bytes of a packet.
 _MOST_ELEMENTS = 1 << 27
@@ -86,6 +84,8 @@ class Campaign:
         closes: the time after which no packet is taken, RFC 3339, UTC.
         again: how many more looks at results are allowed on the same list of clients.
         check: "bound" if the servers check bounds in the computation, "none" otherwise.
+        keep: "yes" if a program may keep what it computes of values, for later programs, which the campaign does not
+            limit; "no" otherwise.
         origins: origins of web pages that browsers may send packets from.
         servers: the servers, in the order of the session's parties.
         clients: public keys of the listed clients, in the order of their texts; empty if there are invitations.
@@ -102,6 +102,7 @@ class Campaign:
     closes: str
     again: int
     check: str
+    keep: str
     origins: tuple[str, ...]
     servers: tuple[Server, ...]
     clients: tuple[bytes, ...]
@@ -188,6 +189,8 @@ class Campaign:
         ]
         fields["clients"] = [to_text(client) for client in self.clients]
         fields["slots"] = [slot.fields() for slot in self.slots]
+        if self.keep == "no":
+            del fields["keep"]
         return json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
 
     @functools.cached_property
@@ -240,17 +243,17 @@ class Campaign:
     @property
     def is_tagged(self) -> bool:
         """Whether the family lets servers cheat, so that words have tags: see `tagged`."""
-        return self.protocol == "spdz2k" or self.options.get("malicious") == "yes"
+        return families.may_cheat(self.protocol, self.options)
 
     @property
     def receivers(self) -> int:
         """The number of servers that get a part of each value; of `rss`, all but the tolerated corruptions."""
-        return (len(self.servers) + 1) // 2 if self.protocol == "rss" else self.holders
+        return families.receivers(self.protocol, len(self.servers))
 
     @property
     def holders(self) -> int:
         """The number of servers that may get parts: all, or the first ones."""
-        return 2 if self.protocol == "pika" else len(self.servers)
+        return families.holders(self.protocol, len(self.servers))
 
     def takes_receivers(self, receivers: tuple[int, ...]) -> bool:
         """Whether values may be shared between these servers, in ascending order."""
@@ -295,6 +298,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
         closes=table.text("closes", 20),
         again=again,
         check=check,
+        keep=table.choice("keep", ("no", "yes"), "no"),
         origins=tuple(table.texts("origins")),
         servers=servers,
         clients=clients,
@@ -308,7 +312,7 @@ def _read(fields: dict[str, Any]) -> Campaign:
 
 def _protocol(table: Table) -> str:
     protocol = table.text("protocol", 40)
-    if protocol not in FAMILIES:
+    if protocol not in families.FAMILIES:
         raise CampaignError(f"protocol: {protocol!r} is no family of protocols. Choose rss, aby, pika or spdz2k.")
     return protocol
 
@@ -346,7 +350,7 @@ def read_server(table: Table) -> Server:
 
 
 def _check_servers(protocol: str, servers: tuple[Server, ...]) -> None:
-    numbers = FAMILIES[protocol]
+    numbers = families.FAMILIES[protocol]
     if len(servers) not in numbers:
         listed = " or ".join(", ".join(str(number) for number in numbers).rsplit(", ", 1))
         raise CampaignError(f"servers: {protocol} runs with {listed} servers, not {len(servers)}.")

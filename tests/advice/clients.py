@@ -103,7 +103,7 @@ BY_TEST: dict[str, list[str]] = {
         "another process writes to the store {} for long: send again later",
     ],
     "test_campaign_store.py::test_a_second_process_with_one_lock_is_refused_by_name": [
-        "process {} {} the store {}: stop it first",
+        "process {} {} the store {}: wait for it, or stop it first",
     ],
     "test_campaign_store.py::test_too_many_changes_are_refused_and_a_closed_store_says_so": [
         "changes wait for the store {}: send again later",

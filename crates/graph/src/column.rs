@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::owners::Owners;
+
 /// The number of words that messages show.
 const SHOWN: usize = 5;
 
@@ -40,15 +42,62 @@ impl fmt::Display for Column {
     }
 }
 
-/// A column of a campaign: what clients gave values for. It is part of the program's hash.
+/// Values whose parts the parties hold since before the program. It is part of the program's hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// The campaign's name.
-    pub campaign: String,
-    /// The campaign's hash.
-    pub hash: [u8; 32],
-    /// The column, of a slot of the campaign.
+    /// Where they come from.
+    pub given: Given,
+    /// The column, of a slot of the campaign or of the kept value.
     pub column: Column,
+}
+
+/// Where values come from whose parts the parties hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Clients gave them for a campaign.
+    ByClients {
+        /// The campaign's name.
+        campaign: String,
+        /// The campaign's hash.
+        hash: [u8; 32],
+    },
+    /// An earlier program kept them.
+    Before {
+        /// The name under which they are kept.
+        name: String,
+        /// Those on whose inputs the values depend.
+        owners: Owners,
+        /// Those of whose own inputs there are elements among the values.
+        own: Owners,
+    },
+}
+
+impl Given {
+    /// Returns those on whose inputs the values depend.
+    pub(crate) fn owners(&self) -> Owners {
+        match self {
+            Given::ByClients { .. } => Owners::clients(),
+            Given::Before { owners, .. } => owners.clone(),
+        }
+    }
+
+    /// Returns those of whose own inputs there are elements among the values.
+    pub(crate) fn own(&self) -> Owners {
+        match self {
+            Given::ByClients { .. } => Owners::clients(),
+            Given::Before { own, .. } => own.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Submission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.given {
+            Given::ByClients { campaign, .. } => write!(f, "from clients, {}, campaign '{campaign}',", self.column),
+            Given::Before { name, .. } if self.column.name.is_empty() => write!(f, "kept as '{name}',"),
+            Given::Before { name, .. } => write!(f, "kept as '{name}', {},", self.column),
+        }
+    }
 }
 
 fn shown<'a>(words: impl IntoIterator<Item = &'a String>) -> String {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::chunked::Chunked;
-use crate::column::Column;
+use crate::column::{Column, Given};
 use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
 use crate::hash::Hash;
@@ -234,7 +234,8 @@ impl Graph {
         let from = match &node.op {
             Op::Input { owner, column: None, .. } => format!(" from party {owner}"),
             Op::Input { owner, column: Some(column), .. } => format!(" from party {owner}, {column},"),
-            Op::Submitted(from) => format!(" from clients, {}, campaign '{}',", from.column, from.campaign),
+            Op::Submitted(from) => format!(" {from}"),
+            Op::Masked(by) if matches!(by.given, Given::Before { .. }) => format!(" to be {by}"),
             _ => String::new(),
         };
         format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)

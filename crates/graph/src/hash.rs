@@ -7,7 +7,7 @@ use std::str::FromStr;
 use quorate_circuits::{Circuit, Gate};
 use quorate_ring::Conv;
 
-use crate::column::{Column, Meaning};
+use crate::column::{Column, Given, Meaning};
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
 use crate::node::{Division, Node, NodeId, Op};
@@ -291,6 +291,23 @@ impl Writer {
         }
     }
 
+    fn given(&mut self, given: &Given) {
+        match given {
+            Given::ByClients { campaign, hash } => {
+                self.text(campaign);
+                self.hash(Hash(*hash));
+            }
+            Given::Before { name, owners, own } => {
+                self.size(usize::MAX); // no campaign's name is as long
+                self.text(name);
+                for parties in [owners, own] {
+                    let all: Vec<usize> = parties.iter().collect();
+                    self.sizes(all.into_iter());
+                }
+            }
+        }
+    }
+
     fn circuit(&mut self, circuit: &Circuit) {
         for widths in [circuit.inputs(), circuit.outputs(), circuit.output_wires()] {
             self.size(widths.len());
@@ -318,8 +335,7 @@ impl Writer {
                 }
             }
             Op::Submitted(submission) | Op::Masked(submission) => {
-                self.text(&submission.campaign);
-                self.hash(Hash(submission.hash));
+                self.given(&submission.given);
                 self.column(&submission.column);
             }
             Op::Combined { holders, rows, coin_bits } => self.sizes([*holders, *rows, *coin_bits as usize].into_iter()),

@@ -76,7 +76,7 @@ mod unproven;
 pub use build::{BinaryOp, Bound, Builder, Lies, Operand, UnaryOp};
 pub use check::{Checked, Checker};
 pub use chunked::Chunked;
-pub use column::{Column, Meaning, Submission};
+pub use column::{Column, Given, Meaning, Submission};
 pub use cut::Cut;
 pub use domain::{Domain, DomainError};
 pub use dtype::{Dtype, MAX_BITS, REAL_BOUND};

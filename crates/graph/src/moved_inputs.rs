@@ -20,7 +20,7 @@
 
 mod moves;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::index::{Index, Layer, Side};
@@ -93,6 +93,22 @@ impl Raw {
     /// Returns the parties of whose own inputs there are elements in this value.
     pub fn owners(&self, elements: usize) -> Owners {
         Raw::owners_of_all([(self, elements)])
+    }
+
+    /// Returns the parties of whose own inputs there may be elements in this value together with others that were made
+    /// beside it, such as the other half of a sorted array.
+    pub fn owners_beside(&self) -> Owners {
+        let (mut found, mut waiting, mut seen) = (Owners::default(), vec![self], BTreeSet::new());
+        while let Some(raw) = waiting.pop() {
+            match raw {
+                Raw::Alike(owners) => found = found.and(owners),
+                Raw::Moved(moved) if seen.insert(Arc::as_ptr(moved)) => {
+                    waiting.extend(moved.how.sources().map(|source| &source.0));
+                }
+                Raw::Moved(_) => {}
+            }
+        }
+        found
     }
 
     /// Returns the parties of whose own inputs there are elements in several values together.

@@ -18,7 +18,7 @@ use crate::owners::Owners;
 pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result<Origin, Fault> {
     let owners = match (&node.op, node.inputs.as_slice()) {
         (Op::Input { owner, .. }, _) => Owners::one(*owner),
-        (Op::Submitted(_), _) => Owners::clients(),
+        (Op::Submitted(from), _) => from.given.owners(),
         // One array of a shuffle does not depend on the others, since the order comes from no party's input.
         (Op::Part { index, .. }, [all]) if matches!(graph.node(*all).op, Op::Shuffle { .. }) => {
             graph.node(graph.node(*all).inputs[*index]).origin.owners.clone()
@@ -92,6 +92,12 @@ impl Graph {
     pub fn own_inputs(&self, id: NodeId) -> Owners {
         let node = self.node(id);
         node.origin.raw.owners(node.elements())
+    }
+
+    /// Returns the parties of whose own inputs there may be elements in `id` together with any other values: those of
+    /// [`own_inputs`](Self::own_inputs), and those that have moved elements of which others are elsewhere.
+    pub fn own_inputs_beside(&self, id: NodeId) -> Owners {
+        self.node(id).origin.raw.owners_beside()
     }
 
     /// Returns the parties of [`own_inputs`](Self::own_inputs) for each of several values that one party sees. Values

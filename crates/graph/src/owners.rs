@@ -32,6 +32,11 @@ impl Owners {
         Owners(Some(Arc::new([owner].into())))
     }
 
+    /// Returns these parties and the clients.
+    pub fn with_clients(&self) -> Owners {
+        self.and(&Owners::clients())
+    }
+
     /// Returns whether there are none: the value is public, or drawn at random.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use quorate_graph::{
-    BuildError, Builder, Column, Dtype, Fault, Graph, Meaning, NodeId, Op, Source, Submission, eval_clear,
+    BuildError, Builder, Column, Dtype, Fault, Given, Graph, Meaning, NodeId, Op, Source, Submission, eval_clear,
 };
 
 const WORD: Dtype = Dtype::Uint { bits: 6 };
@@ -109,11 +109,8 @@ fn rows_that_do_not_count_are_within_the_range() {
 /// All values of six bits, all parts of it, and all narrower dtypes.
 #[test]
 fn parts_may_be_wider_than_what_clients_gave() {
-    let from = Submission {
-        campaign: "wages".into(),
-        hash: [1; 32],
-        column: Column { name: "salary".into(), meaning: Meaning::Numbers },
-    };
+    let given = Given::ByClients { campaign: "wages".into(), hash: [1; 32] };
+    let from = Submission { given, column: Column { name: "salary".into(), meaning: Meaning::Numbers } };
     for bits in 1..=6 {
         let mut graph = Graph::new();
         let parts = [0, 1].map(|owner| input(&mut graph, owner, &[1], WORD));

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use quorate_graph::{
-    BinaryOp, Builder, Column, Dtype, Fault, Graph, Meaning, NodeId, Op, Operand, Rules, Source, Submission, eval_clear,
+    BinaryOp, Builder, Column, Dtype, Fault, Given, Graph, Interval, Meaning, NodeId, Op, Operand, Owners, Room, Rules,
+    Source, Submission, eval_clear,
 };
 
 fn at(graph: &mut Graph) -> Builder<'_> {
@@ -12,7 +13,7 @@ fn at(graph: &mut Graph) -> Builder<'_> {
 
 fn of(campaign: &str, hash: u8, column: &str) -> Submission {
     let column = Column { name: column.into(), meaning: Meaning::Numbers };
-    Submission { campaign: campaign.into(), hash: [hash; 32], column }
+    Submission { given: Given::ByClients { campaign: campaign.into(), hash: [hash; 32] }, column }
 }
 
 /// Adds parts of `parties` parties, of one element each.
@@ -150,5 +151,81 @@ fn masked_results_are_words_of_the_ring() {
         let wide = at(&mut graph).input(1, 2, &[2], dtype, None).unwrap();
         assert!(at(&mut graph).masked(wide, masks).is_err());
         assert!(at(&mut graph).masked(x, x).is_err(), "no client drew this mask");
+    }
+}
+
+/// What is kept depends on what it depended on before, whoever holds its parts, and is a party's own input if it was.
+#[test]
+fn a_kept_value_keeps_its_origin() {
+    let both = Owners::from_iter([0, 2]).with_clients();
+    let kept = |name: &str, owners: &Owners, own: &Owners| {
+        let column = Column { name: String::new(), meaning: Meaning::Numbers };
+        Submission { given: Given::Before { name: name.into(), owners: owners.clone(), own: own.clone() }, column }
+    };
+    let hash = |from: Submission| {
+        let mut graph = Graph::new();
+        let parts = parts(&mut graph, 2, Dtype::Uint { bits: 8 });
+        let x = at(&mut graph).submitted(&parts, Dtype::Int { bits: 8 }, from).unwrap();
+        (graph.owners(x).clone(), graph.own_inputs(x), graph.describe(x), graph.hashes()[x.index()])
+    };
+    let nobody = Owners::default();
+    let (owners, own, text, first) = hash(kept("model", &both, &Owners::one(2)));
+    assert_eq!((owners, own), (both.clone(), Owners::one(2)));
+    assert!(text.contains("submitted of (1,) uint(8) kept as 'model', at clients.py:3"), "{text}");
+    let others = [
+        kept("models", &both, &Owners::one(2)),
+        kept("model", &both, &nobody),
+        kept("model", &Owners::one(0), &Owners::one(2)),
+        of("model", 1, ""),
+    ];
+    for other in others {
+        assert_ne!(hash(other).3, first);
+    }
+    assert!(hash(kept("model", &both, &nobody)).1.is_empty());
+}
+
+/// Whoever keeps a value sees the part of one party, which is under the masks of the others.
+#[test]
+fn a_part_to_be_kept_depends_on_what_its_value_depends_on() {
+    let mut graph = Graph::new();
+    let x = at(&mut graph).input(1, 2, &[1], Dtype::Int { bits: 8 }, None).unwrap();
+    let mask = at(&mut graph).input(0, 2, &[1], Dtype::Uint { bits: 8 }, None).unwrap();
+    let nobody = Owners::default();
+    let given = Given::Before { name: "scores".into(), owners: nobody.clone(), own: nobody };
+    let column = Column { name: "of women".into(), meaning: Meaning::Numbers };
+    let masks = at(&mut graph).submitted(&[mask], Dtype::Uint { bits: 8 }, Submission { given, column }).unwrap();
+    let part = at(&mut graph).masked(x, masks).unwrap();
+    assert_eq!(graph.owners(part).parties().collect::<Vec<_>>(), [1]);
+    assert!(graph.own_inputs(part).is_empty());
+    let text = graph.describe(part);
+    assert!(text.contains("masked of (1,) int(8) to be kept as 'scores', column 'of women', at"), "{text}");
+}
+
+/// One bit of a number tells little of it; the others may be kept under another name.
+#[test]
+fn a_kept_part_of_moved_elements_counts_as_an_own_input() {
+    let mut graph = Graph::new();
+    let x = at(&mut graph).input(1, 2, &[1], Dtype::Int { bits: 8 }, None).unwrap();
+    let bits = at(&mut graph).bits(x).unwrap();
+    let one = at(&mut graph).gather(bits, vec![7], &[1]).unwrap();
+    let computed = at(&mut graph).binary(BinaryOp::Mul, x, x).unwrap();
+    assert!(graph.own_inputs(one).is_empty());
+    assert_eq!(graph.own_inputs_beside(one), Owners::one(1));
+    assert!(graph.own_inputs_beside(computed).is_empty());
+}
+
+#[test]
+fn a_kept_value_keeps_its_range_and_its_room() {
+    let column = Column { name: String::new(), meaning: Meaning::Numbers };
+    let nobody = Owners::default();
+    let from = Submission { given: Given::Before { name: "x".into(), owners: nobody.clone(), own: nobody }, column };
+    let room = Room { grows: true, assumed: true };
+    let all = Some(Dtype::Int { bits: 8 }.range());
+    for (stated, known) in [(None, None), (Some((-3, 9)), Some(Interval::new(-3, 9))), (Some((-300, 300)), all)] {
+        let mut graph = Graph::new();
+        let parts = parts(&mut graph, 2, Dtype::Uint { bits: 8 });
+        let interval = stated.map(|(low, high)| Interval::new(low, high));
+        let x = at(&mut graph).kept_before(&parts, Dtype::Int { bits: 8 }, from.clone(), (interval, room)).unwrap();
+        assert_eq!((graph.node(x).interval, graph.node(x).room), (known, room));
     }
 }

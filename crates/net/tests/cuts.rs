@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::proxy::{Proxy, Weather};
-use crate::common::{Keys, config, failure, free_addresses, receive, within};
+use crate::common::{Keys, SOON, config, failure, free_addresses, receive, within};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
@@ -161,13 +161,37 @@ fn the_last_frames_of_a_party_that_leaves_arrive_over_cuts() {
         let mut stays = mesh.nets.remove(1 - leaves);
         let mut leaver = mesh.nets.remove(0);
         (0..40).for_each(|number| leaver.send(1 - leaves, frame(leaves, 1 - leaves, number)).unwrap());
+        proxy.end_with_target();
         proxy.cut();
         let leaving = thread::spawn(move || drop(leaver));
         (0..40).for_each(|number| assert!(receive(&mut stays) == (leaves, frame(leaves, 1 - leaves, number))));
         leaving.join().unwrap();
         let (error, took) = failure(&mut stays);
         assert!(matches!(error, NetError::Lost { .. }), "{error}");
-        assert!(took < Duration::from_secs(3), "{took:?}");
+        assert!(took < SOON, "{took:?}");
+    }
+}
+
+/// The network in between accepts calls for a party that has left: without a goodbye, its peer would go on calling.
+#[test]
+fn a_party_whose_frames_have_arrived_says_goodbye_over_a_new_connection() {
+    for leaves in [0, 1] {
+        let mut mesh = Mesh::new(2, |config| config);
+        let proxy = mesh.proxies[1][0].clone();
+        let mut stays = mesh.nets.remove(1 - leaves);
+        let mut leaver = mesh.nets.remove(0);
+        leaver.send(1 - leaves, vec![7]).unwrap();
+        assert_eq!(receive(&mut stays), (leaves, vec![7]));
+        thread::sleep(Duration::from_millis(400)); // until it was acknowledged, with a heartbeat
+        proxy.set(Weather::Down);
+        proxy.cut();
+        thread::sleep(Duration::from_millis(200)); // until the party has noticed
+        let leaving = thread::spawn(move || drop(leaver));
+        thread::sleep(Duration::from_millis(100));
+        proxy.set(Weather::Fair);
+        let (error, _) = failure(&mut stays);
+        assert!(matches!(error, NetError::Lost { tried: Duration::ZERO, .. }), "{error:?}");
+        leaving.join().unwrap();
     }
 }
 
@@ -180,9 +204,8 @@ fn a_party_that_left_is_not_called_again() {
         mesh.nets.remove(0).send(1 - leaves, vec![7]).unwrap();
         mesh.nets.clear();
         assert_eq!(receive(&mut stays), (leaves, vec![7]));
-        let (error, took) = failure(&mut stays);
+        let (error, _) = failure(&mut stays);
         assert!(matches!(error, NetError::Lost { tried: Duration::ZERO, .. }), "{error:?}");
-        assert!(took < Duration::from_secs(2), "{took:?}");
         thread::sleep(Duration::from_millis(300));
         assert_eq!(proxy.connections(), 1);
     }
@@ -217,7 +240,7 @@ fn a_link_that_does_not_come_back_fails_when_its_time_is_over() {
         let ((error, took), _net) = end.join().unwrap();
         assert!(matches!(&error, NetError::Lost { tried, .. } if *tried >= limit), "{error:?}");
         assert!(error.to_string().contains(", and no new connection was made within "), "{error}");
-        assert!(took >= limit - Duration::from_millis(300) && took < 3 * limit, "{took:?}");
+        assert!(took < SOON, "{took:?}");
     }
 }
 
@@ -230,9 +253,8 @@ fn links_end_with_their_connections_where_one_party_wants_it() {
         });
         mesh.proxies[1][0].cut();
         for net in &mut mesh.nets {
-            let (error, took) = failure(net);
+            let (error, _) = failure(net);
             assert!(matches!(error, NetError::Lost { tried: Duration::ZERO, .. }), "{error:?}");
-            assert!(took < Duration::from_secs(2), "{took:?}");
         }
     }
 }
@@ -244,7 +266,8 @@ fn a_new_process_of_a_party_ends_its_link() {
     let proxy = mesh.proxies[1][0].clone();
     let mut again = mesh.configs[1].clone();
     again.parties[0].address = mesh.addresses[0].to_string();
-    again.connect_timeout = Duration::from_secs(2);
+    let stop = Arc::new(AtomicBool::new(false));
+    again.stop = Some(Arc::clone(&stop));
     // While the link is there, a second process is refused, and the link goes on.
     let second = TcpNet::connect_on(&again, TcpListener::bind("127.0.0.1:0").unwrap());
     assert!(matches!(second, Err(NetError::DuplicateParty { party: 1, .. })), "{:?}", second.err());
@@ -259,7 +282,8 @@ fn a_new_process_of_a_party_ends_its_link() {
     });
     let (error, _) = failure(&mut mesh.nets[0]);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    stop.store(true, Ordering::Relaxed);
     assert!(starting.join().unwrap().is_err());
 }
 
@@ -328,7 +352,7 @@ fn a_link_whose_parties_only_wait_comes_back() {
         assert_eq!(got, (0, vec![number]));
         mesh.nets.push(waiting);
     }
-    assert!(proxy.cuts() == 5 && proxy.connections() >= 6, "{} cuts", proxy.cuts());
+    assert!(proxy.cuts() >= 5 && proxy.connections() >= 6, "{} cuts", proxy.cuts());
 }
 
 /// The next session begins while the other party is still in the one before: its port answers until it has left.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::child::Process;
-use crate::common::{Keys, addresses, config, connect, failure, free_addresses, impatient, listeners, receive};
+use crate::common::{Keys, SOON, addresses, config, connect, failure, free_addresses, impatient, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Net, NetError, Wait};
 
@@ -33,13 +33,12 @@ fn with_child_as(child: usize, change: impl Fn(TcpConfig) -> TcpConfig) -> (Keys
 #[test]
 fn a_killed_process_is_lost_at_once() {
     for child in [0, 1] {
-        let patient = |config| TcpConfig { reconnect_timeout: Duration::from_secs(30), ..config };
-        let (_keys, mut net, mut process) = with_child_as(child, patient);
+        let (_keys, mut net, mut process) = with_child_as(child, |config| config);
         thread::sleep(Duration::from_millis(300)); // the party that is called has tried its peer's address
         process.kill();
         let (error, took) = failure(&mut net);
         assert!(matches!(error, NetError::Lost { peer, .. } if peer == child), "{error}");
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < SOON, "{took:?}");
         println!("party {child} was lost after {took:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::child::{END, Process};
 use crate::common::proxy::Proxy;
-use crate::common::{Keys, config, failure, free_addresses, receive};
+use crate::common::{Keys, SOON, config, failure, free_addresses, receive};
 use quorate_net::tcp::{SessionName, TcpConfig, TcpNet};
 use quorate_net::{Attempt, InUse, Net, NetError};
 
@@ -208,10 +208,10 @@ fn links_and_the_port_outlive_the_process_that_has_it() {
         exchange(&mut second, 4);
         proxy.cut();
         exchange(&mut second, 5);
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
         let (told, took) = failure(&mut first);
         assert!(matches!(told, NetError::Lost { peer, .. } if peer == party), "{told}");
-        assert!(took < Duration::from_secs(6), "{took:?}");
+        assert!(took < SOON, "{took:?}");
         println!("party {party} was lost {:?} after its end", start.elapsed());
         drop(first);
         exchange(&mut parties.open("one", |_| Duration::ZERO), 6);

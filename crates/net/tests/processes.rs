@@ -94,6 +94,24 @@ fn a_name_stays_taken_while_the_port_changes_hands() {
     drop(net);
 }
 
+/// The process that takes the port over does not hear of a session whose process is suspended. If it told the peer that
+/// the session is not open, the link would end.
+#[test]
+fn a_link_outlives_a_process_that_is_slow_to_join_the_next_owner() {
+    let parties = Parties::new("slow");
+    let (mut first, _gone, _) = parties.open("first");
+    let (slow, mut net, cut) = parties.open("slow");
+    let (_next, mut other, proxy) = parties.open("next");
+    slow.freeze();
+    first.kill();
+    [cut, proxy].iter().for_each(Proxy::cut);
+    echo(&mut other, 1); // another process has the port
+    let early = net.recv(within(3)); // a session that is not open ends its link after a second
+    assert!(matches!(early, Ok(None)), "{early:?}");
+    slow.thaw();
+    echo(&mut net, 2);
+}
+
 #[test]
 fn a_process_that_has_the_port_is_found_after_its_folder_was_removed() {
     for all in [false, true] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use quorate_graph::{Hash, HashError, NodeId, Submission};
+use quorate_graph::{Given, Hash, HashError, NodeId, Submission};
 use quorate_session::Seen;
 
 use crate::arrays::{Dtype, Line, Of, words_of};
@@ -57,10 +57,9 @@ impl Session {
     ) -> PyResult<Built> {
         let dtype = self.dtype(py, dtype, &line)?;
         let parts: Vec<NodeId> = parts.into_iter().map(NodeId).collect();
-        let (name, hash) = campaign;
-        self.add(py, line, |mut b| {
-            b.submitted(&parts, dtype, Submission { campaign: name, hash, column: column.read() })
-        })
+        let (campaign, hash) = campaign;
+        let from = Submission { given: Given::ByClients { campaign, hash }, column: column.read() };
+        self.add(py, line, |mut b| b.submitted(&parts, dtype, from))
     }
 
     /// Builds results for clients: the words of `x` plus masks that clients gave.

@@ -8,6 +8,7 @@ mod costs;
 mod errors;
 mod herald;
 mod hold;
+mod kept;
 mod operands;
 #[cfg(feature = "replay")]
 mod replay;

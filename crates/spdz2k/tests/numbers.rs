@@ -114,7 +114,7 @@ fn numbers_are_random() {
     let (values, _) = total(&made(2, weak(), &edabits(4), 300, true), "random numbers");
     for bit in 0..4 {
         let ones = values[0].to_bits(bit..bit + 1).to_bools().into_iter().filter(|bit| *bit).count();
-        assert!(ones.abs_diff(150) < 50, "{ones} of 300 have bit {bit}");
+        assert!(ones.abs_diff(150) < 65, "{ones} of 300 have bit {bit}"); // by chance once in 2^43 times
     }
 }
 

@@ -24,6 +24,7 @@ def summary(campaign: Campaign) -> str:
         *(f"  server {index}: {server.url}" for index, server in enumerate(campaign.servers)),
         f"  clients: {who}, at least {campaign.at_least}",
         f"  closes: {campaign.closes}; looks at results: {campaign.again + 1}; check: {campaign.check}",
+        f"  values may be kept for later programs: {campaign.keep}",
         f"  web pages that may send packets: {', '.join(campaign.origins) or 'none'}",
     ]
     for slot in campaign.slots:

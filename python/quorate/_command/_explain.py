@@ -38,6 +38,7 @@ class Explaining(Session):
 
     def __init__(self, session: Session, book: Book) -> None:
         super().__init__(session._native, session._network, session._options)
+        self._config = session._config
         self._book = book
         self._done: list[int] = []
         self._last: str = self._native.start_of_session(book.opened())

@@ -29,23 +29,27 @@ from quorate.campaigns._approved import (
     invitations,
 )
 from quorate.campaigns._attempts import check_attempts, resume
-from quorate.campaigns._errors import Refused, Spent, StoreError, StoreFull
+from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
-from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key
-from quorate.campaigns._store import SERVE, Store, run_of
+from quorate.campaigns._sealing import KeptKey
+from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key, store_of
+from quorate.campaigns._store import KEPT, SERVE, Store, run_of
 from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
 __all__ = [
+    "KEPT",
     "SERVE",
     "WORDS",
     "Approved",
     "Frozen",
     "History",
     "Intake",
+    "KeptKey",
     "Limits",
+    "Lost",
     "Proofs",
     "Refused",
     "Settings",
@@ -79,4 +83,5 @@ __all__ = [
     "settled",
     "shown_bits",
     "shown_words",
+    "store_of",
 ]

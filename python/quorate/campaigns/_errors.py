@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quorate.errors import QuorateError, SubmissionError
 
-__all__ = ["Refused", "Spent", "StoreError", "StoreFull"]
+__all__ = ["Lost", "Refused", "Spent", "StoreError", "StoreFull"]
 
 
 class Refused(SubmissionError):
@@ -31,6 +31,10 @@ class Spent(Refused):
 
 class StoreError(QuorateError, OSError):
     """A store of packets that cannot be opened, read or written. What was asked for is not stored in part."""
+
+
+class Lost(StoreError):
+    """What is not in the store, or was altered: another look at the store does not help."""
 
 
 class StoreFull(StoreError):

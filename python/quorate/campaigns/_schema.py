@@ -92,6 +92,18 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX uses_of ON uses (program, at)",
     ),
+    (
+        # Versions of values that sessions keep; `form` is sealed, as chunks of parts are.
+        """CREATE TABLE kept (
+            id BLOB PRIMARY KEY, name TEXT NOT NULL, version INTEGER NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('new', 'pending', 'current', 'dead')), chunks INTEGER NOT NULL,
+            form BLOB NOT NULL, made_at INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX kept_states ON kept (name, state) WHERE state IN ('pending', 'current')",
+        """CREATE TABLE kept_chunks (
+            id BLOB NOT NULL REFERENCES kept (id), at INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (id, at)
+        )""",
+    ),
 )
 
 #: The version that this release writes.

@@ -24,7 +24,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Limits", "Settings", "certificate_hash", "read_store_key"]
+__all__ = ["Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
 
 FILE = "serve.toml"
 
@@ -86,10 +86,7 @@ class Settings:
         Raises:
             ConfigError: a file cannot be read, or a key is missing, unknown or wrong; the message names it.
         """
-        given = _File(Path(config))
-        serve = _File(given.file.parent / FILE) if "protocol" in given.fields else given
-        party_file = serve.path("party") if "party" in serve.fields else serve.file.parent / "party.toml"
-        party = given if serve is not given else _File(party_file)
+        serve, party = _files(config)
         me, protocol = party.integer("me", 0, 255), party.text("protocol")
         parties = party.fields.get("party")
         if not isinstance(parties, list) or me >= len(parties):
@@ -109,6 +106,27 @@ class Settings:
         serve.done(["listen", *names, "party", "limits", "jobs"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
         return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs)
+
+
+def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
+    """Returns a party's number, its store and the file of the store's key. Other keys of the files are not read.
+
+    Args:
+        config: the files that `Settings.read` takes.
+
+    Raises:
+        ConfigError: a file cannot be read, or a key is missing or wrong; the message names it.
+    """
+    serve, party = _files(config)
+    return party.integer("me", 0, 255), serve.path("store"), serve.path("store_key")
+
+
+def _files(config: str | os.PathLike[str]) -> tuple[_File, _File]:
+    """Returns the `serve.toml` and the `party.toml` of a party, of which either is given."""
+    given = _File(Path(config))
+    serve = _File(given.file.parent / FILE) if "protocol" in given.fields else given
+    party_file = serve.path("party") if "party" in serve.fields else serve.file.parent / "party.toml"
+    return serve, given if serve is not given else _File(party_file)
 
 
 class _File:

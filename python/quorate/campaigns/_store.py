@@ -22,12 +22,17 @@ from typing import Any, TypeVar
 
 from quorate.campaigns._errors import StoreError, StoreFull
 from quorate.campaigns._schema import migrate
-from quorate.campaigns._sealing import KEY_BYTES, JobKey, KeyFiles
+from quorate.campaigns._sealing import KEY_BYTES, CampaignKeys, JobKey, KeptKeys
 
-__all__ = ["SERVE", "Store", "run_of"]
+__all__ = ["KEPT", "SERVE", "Store", "run_of"]
 
 #: The lock of the process that serves a store.
 SERVE = "serve"
+
+#: How the locks of names of kept values begin.
+KEPT = "kept"
+
+_RUNS = "runs a program on a campaign of"
 
 T = TypeVar("T")
 Change = Callable[[sqlite3.Connection], T]
@@ -47,29 +52,33 @@ class Store:
     Attributes:
         path: its file.
         keys: the files of the campaigns' keys.
+        kept_keys: the files of the keys of kept values.
         job_key: the key of the results of jobs.
 
     Args:
         path: the file; it is created if it does not exist, readable by this user alone. A log, a lock and the folder of
             the campaigns' keys lie beside it.
         store_key: 32 bytes, under which parts of packets are encrypted.
-        lock: what one process may do at a time: `SERVE`, or `run_of` a campaign. They do not exclude each other, since
-            every rule is checked within a transaction. None locks nothing, for commands of a transaction or two.
+        lock: what one process may do at a time: `SERVE`, `run_of` a campaign, or `KEPT` and a name. They do not exclude
+            each other, since every rule is checked within a transaction. None locks nothing, for commands of a
+            transaction or two.
+        is_shared: whether processes that share the lock may have it at the same time.
 
     Raises:
         StoreError: the file cannot be used, another process has the lock, or the key is not the store's.
     """
 
-    def __init__(self, path: Path | str, store_key: bytes, lock: str | None = SERVE) -> None:
+    def __init__(self, path: Path | str, store_key: bytes, lock: str | None = SERVE, is_shared: bool = False) -> None:
         if len(store_key) != KEY_BYTES:
             raise StoreError(
                 f"the store's key has {len(store_key)} bytes instead of {KEY_BYTES}: name the key's file as `store_key`"
             )
         self.path = Path(path)
-        self.keys = KeyFiles(self.path.with_name(f"{self.path.name}.keys"), store_key)
+        self.keys = CampaignKeys(self.path.with_name(f"{self.path.name}.keys"), store_key)
+        self.kept_keys = KeptKeys(self.path.with_name(f"{self.path.name}.kept"), store_key)
         self.job_key = JobKey(store_key)
         self._broken: str | None = None
-        self._lock = None if lock is None else _lock(self.path, lock)
+        self._lock = None if lock is None else _lock(self.path, lock, is_shared)
         try:
             self._writing, self._reading = self._open(), _connect(self.path)
             self._reading.execute("PRAGMA query_only = 1")
@@ -277,7 +286,7 @@ def run_of(campaign: bytes) -> str:
     return f"run-{campaign.hex()[:16]}"
 
 
-def _lock(path: Path, lock: str) -> int:
+def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
     """Takes a lock, which ends with the process. Returns its descriptor.
 
     Raises:
@@ -289,12 +298,15 @@ def _lock(path: Path, lock: str) -> int:
     except OSError as error:
         raise StoreError(f"the store {path} cannot be locked: {error}") from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         os.ftruncate(file, 0)
         os.pwrite(file, str(os.getpid()).encode(), 0)
     except OSError:
-        owner = os.pread(file, 20, 0).decode("ascii", "replace") or "unknown"
+        owner = os.pread(file, 20, 0).decode("ascii", "replace")
         os.close(file)
-        does = "serves" if lock == SERVE else "runs a program on a campaign of"
-        raise StoreError(f"process {owner} {does} the store {path}: stop it first") from None
+        does = {SERVE: "serves", KEPT: "works on this kept value in"}.get(lock.split("-")[0], _RUNS)
+        if owner == str(os.getpid()):
+            raise StoreError(f"this process {does} the store {path} already: wait until it has ended that") from None
+        named = f"process {owner}" if owner else "another process"
+        raise StoreError(f"{named} {does} the store {path}: wait for it, or stop it first") from None
     return file

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import dtypes
+from quorate._session._party_files import party_files
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.clients import require_cryptography
@@ -107,6 +108,7 @@ class Campaigns:
 
     def __init__(self) -> None:
         self.bound: dict[bytes, Bound] = {}
+        self.read: list[Campaign] = []  # also after their stores were closed
         self.entered: dict[tuple[bytes, int], Submissions | BaseException] = {}  # an entry, or why it has failed
 
     def close(self) -> None:
@@ -205,7 +207,7 @@ class Campaigning:
             _check_fits(session, campaign)
             states: dict[int, Frozen] = {}
             try:
-                for party, place in _settings(session, config).items():
+                for party, place in party_files(session, "campaign", config).items():
                     states[party] = freeze(campaign, place)
                 bound = Bound(campaign, states)
                 _agree(session, bound)
@@ -216,6 +218,7 @@ class Campaigning:
                     state.close()  # so that another session can read the campaign
                 raise
             known[campaign.hash] = bound
+            self._campaigns.read.append(campaign)
             if states:
                 session._native.read_campaign(bound.mark, campaign.programs)
         return known[campaign.hash]
@@ -232,21 +235,6 @@ def _check_fits(session: Session, campaign: Campaign) -> None:
         raise ConfigError(
             at(f"campaign {campaign.name!r} is for {wanted}, and this is {session.protocol} with {session.parties}")
         )
-
-
-def _settings(session: Session, config: Any) -> Mapping[int, Any]:
-    """Returns the settings of the servers of this process; none in a program that is explained."""
-    if session._nothing_is_sent:
-        return {}
-    if not session.is_local:
-        config = config or session._config
-        if config is None:
-            raise ConfigError(at("campaign: give config=, the `party.toml` beside the server's `serve.toml`"))
-        return {int(session.me): config}
-    if config is None or isinstance(config, (str, os.PathLike)) or len(config) != session.parties:
-        what = f"a list of {session.parties} files `party.toml`, one for each party"
-        raise ConfigError(at(f"campaign: in a local session give config=, {what}"))
-    return dict(enumerate(config))
 
 
 def _agree(session: Session, bound: Bound) -> None:

@@ -100,13 +100,14 @@ pub fn noise(seed: u64, len: usize) -> Vec<u64> {
 }
 
 /// Returns whether an event of this rate may happen `count` times by chance. The bound is Chernoff's: whatever the
-/// numbers are, one test in 4 * 10^9 fails although nothing is wrong.
+/// numbers are, one test in 7 * 10^11 fails although nothing is wrong. A run of all tests asks this some thousand
+/// times.
 pub fn may_be_chance(count: usize, of: usize, rate: f64) -> bool {
     let part = |count: usize, rate: f64| match count {
         0 => 0.0,
         _ => count as f64 * (count as f64 / (of as f64 * rate)).ln(),
     };
-    part(count, rate) + part(of - count, 1.0 - rate) < 23.0
+    part(count, rate) + part(of - count, 1.0 - rate) < 28.0
 }
 
 /// Shares values that all parties of the test know: every party inputs a summand, so that no share is special.

@@ -1,5 +1,5 @@
-//! Values of a campaign's clients, who are no parties: the sum of parts that parties input, and whether it is within
-//! the campaign's bounds.
+//! Values whose parts the parties hold already: those of a campaign's clients, who are no parties, and those that an
+//! earlier program kept. They are the sum of parts that parties input.
 //!
 //! A client divides its values into uniform summands, one for each of the parties that it chose. The sum wraps in the
 //! ring on purpose, so nothing is proven of it: whoever relies on bounds compares first, over the whole ring.
@@ -10,7 +10,8 @@ use super::{Builder, Built};
 use crate::column::Submission;
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{Node, NodeId, Op};
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op, Room};
 
 impl Builder<'_> {
     /// Builds the values that clients gave for a column: the sum of `parts` in the ring of `dtype`, or the exclusive or
@@ -21,6 +22,28 @@ impl Builder<'_> {
     /// No part, or one of another shape or dtype.
     pub fn submitted(&mut self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Built {
         self.attempt(|b| b.build_submitted(parts, dtype.checked()?, from))
+    }
+
+    /// Builds values that an earlier program kept, as [`Builder::submitted`] does. What that program knew of their
+    /// range and of the room of results holds on.
+    ///
+    /// # Errors
+    /// No part, or one of another shape or dtype; [`Fault::BoundRequired`] where a bound is required.
+    pub fn kept_before(
+        &mut self,
+        parts: &[NodeId],
+        dtype: Dtype,
+        from: Submission,
+        (interval, room): (Option<Interval>, Room),
+    ) -> Built {
+        self.attempt(|b| {
+            if interval.is_none() && b.graph.is_strict() {
+                return Err(Fault::BoundRequired);
+            }
+            let interval = interval.map(|known| dtype.range().clamped(known));
+            let node = b.submitted_node(parts, dtype.checked()?, from)?;
+            b.graph.append(Node { interval, room, ..node })
+        })
     }
 
     /// Builds a bit for each element of values that clients gave: whether it lies outside `low` to `high`, in units.
@@ -68,6 +91,11 @@ impl Builder<'_> {
     }
 
     fn build_submitted(&mut self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Result<NodeId, Fault> {
+        let node = self.submitted_node(parts, dtype, from)?;
+        self.graph.append(node)
+    }
+
+    fn submitted_node(&self, parts: &[NodeId], dtype: Dtype, from: Submission) -> Result<Node, Fault> {
         let of_part = if dtype == Dtype::Bit { Dtype::Bit } else { Dtype::Uint { bits: dtype.bits() } };
         let (given, shape) = match parts {
             [first, ..] => self.graph.get(*first).map(|node| (node.dtype, node.shape.clone()))?,
@@ -80,7 +108,6 @@ impl Builder<'_> {
                 return Err(Fault::SubmittedParts { dtype: of_part });
             }
         }
-        let op = Op::Submitted(Arc::new(from));
-        self.graph.append(Node::new(op, parts.to_vec(), shape, dtype, &self.at))
+        Ok(Node::new(Op::Submitted(Arc::new(from)), parts.to_vec(), shape, dtype, &self.at))
     }
 }

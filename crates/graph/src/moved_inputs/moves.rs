@@ -12,7 +12,7 @@ impl Raw {
         let source = |at: usize| Source::of(graph, inputs[at]);
         let how = match &node.op {
             Op::Input { owner, .. } => return Raw::Alike(Owners::one(*owner)),
-            Op::Submitted(_) => return Raw::Alike(Owners::clients()),
+            Op::Submitted(from) => return Raw::Alike(from.given.own()),
             Op::Reshape | Op::To(_) | Op::AsFactor | Op::AssertWithin | Op::Behind => return source(0).0,
             Op::Neg | Op::Not | Op::Shl(_) | Op::Cast | Op::AssertOneHot(_) => return source(0).0,
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::CumSum(axis) if axis.len == 1 => return source(0).0,

@@ -219,8 +219,7 @@ impl Ticket {
                     bound => bound?,
                 };
                 let first = (self.session, way());
-                let (port, number) =
-                    Port::open(Arc::clone(&self.identity), listener, (shares, owned.ok()), again, first)?;
+                let (port, number) = Port::open(Arc::clone(&self.identity), listener, (shares, owned.ok()), first)?;
                 if shares {
                     ports.insert(self.identity.address.clone(), Arc::clone(&port));
                 }

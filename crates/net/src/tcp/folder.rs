@@ -8,8 +8,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::fs::{FlockOperation, OFlags, fcntl_lock};
 use rustix::io::Errno;
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 use super::per_process::{PerProcess, lock};
 use crate::{FolderFault, InUse};
@@ -158,6 +159,23 @@ impl LockFile {
         file.write_all_at(&note.encode(), 0)?;
         held.insert(path.to_owned(), Held { file, note });
         Ok(Ok(LockFile { path: path.to_owned(), file: ours }))
+    }
+
+    /// Returns whether some process holds the file at this path, this one included. It neither makes nor locks a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn is_taken(path: &Path) -> io::Result<bool> {
+        let held = lock(HELD.here()); // the file must not be closed while this process has a lock on it
+        if held.contains_key(path) {
+            return Ok(true);
+        }
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+        let file = match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            opened => opened?,
+        };
+        Ok(fcntl_getlk(&file, &Flock::from(FlockType::WriteLock))?.is_some())
     }
 
     /// Notes that what the file stands for is about to end.

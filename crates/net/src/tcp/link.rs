@@ -51,6 +51,8 @@ pub(crate) struct Link {
     asks: bool,
     /// Whether this party leaves, once the peer has everything.
     leaves: bool,
+    /// Whether the link was continued, and nothing has arrived over its connection: the peer may not have taken it up.
+    untried: bool,
 
     sent_bytes: u64,
     received_bytes: u64,
@@ -111,6 +113,7 @@ impl Link {
             beats: false,
             asks: false,
             leaves: false,
+            untried: false,
             sent_bytes: from.sent_bytes,
             received_bytes: from.received_bytes,
         };
@@ -204,13 +207,19 @@ impl Link {
 
     /// Prepares to leave: asks the peer to acknowledge everything.
     pub(crate) fn leave(&mut self) {
-        (self.leaves, self.asks) = (true, !self.resend.is_delivered());
+        (self.leaves, self.asks) = (true, self.untried || !self.resend.is_delivered());
         self.pump_out();
     }
 
     /// Returns whether the peer has acknowledged everything, or never will.
     pub(crate) fn is_delivered(&self) -> bool {
         self.failure.is_some() || self.resend.is_delivered()
+    }
+
+    /// Returns whether a goodbye would reach the peer as far as can be seen, or is not needed.
+    pub(crate) fn can_say_goodbye(&self) -> bool {
+        // The end of the connection may be among what is not read yet.
+        self.failure.is_some() || (self.wire.is_some() && !self.untried && !self.wants_read())
     }
 
     /// Reads what has arrived, within bounds.
@@ -242,7 +251,7 @@ impl Link {
             Got::Nothing => wire.readable = false,
             Got::Bytes(bytes) | Got::Goodbye(bytes) | Got::Garbled(bytes) => {
                 self.received_bytes += bytes as u64;
-                self.heard = Instant::now();
+                (self.heard, self.untried) = (Instant::now(), false);
             }
             Got::Cut => {}
         }
@@ -434,7 +443,7 @@ impl Link {
             return self.fail(self.malformed("it claims to have received bytes that were not sent"));
         }
         (self.wire, self.away) = (Some(wire), None);
-        (self.incoming.unsaid, self.asks) = (0, self.leaves && !self.resend.is_delivered());
+        (self.incoming.unsaid, self.asks, self.untried) = (0, self.leaves, true);
         self.restart_clocks();
         self.held = from.opened;
         if !self.incoming.is_full() {

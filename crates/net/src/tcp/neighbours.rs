@@ -193,6 +193,12 @@ impl Ownership {
         &self.listener
     }
 
+    /// Returns whether some process has a session of this name open, also one that has not joined this owner: it may
+    /// be suspended. Returns true if that cannot be found out.
+    pub(crate) fn is_open_somewhere(&self, session: &SessionId) -> bool {
+        LockFile::is_taken(&self.spot.name(session)).unwrap_or(true)
+    }
+
     /// Returns whether other processes find it at the place of its address: somebody may have emptied the folder.
     pub(crate) fn is_found(&self, address: &str) -> bool {
         let found = |spot: Spot| self.lock.is_at(&spot.lock()) && inode(&spot.socket()) == self.socket;

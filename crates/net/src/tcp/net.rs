@@ -27,6 +27,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// it may still lie in the system's buffers, which are discarded when the process ends. Everything that dropping waits
 /// for ends within this time, also a lost connection that is being replaced.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
+/// The time for which dropping waits for a lost connection whose peer has everything, to say goodbye over the new one.
+/// Without a goodbye, a peer may look for this party until its `reconnect_timeout` is over: the router in between may
+/// accept calls though this party's port is closed.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// One party's links to its peers over TCP.
 pub struct TcpNet {
@@ -359,17 +363,18 @@ impl Net for TcpNet {
 }
 
 impl TcpNet {
-    /// Waits, within limits, until every peer has acknowledged everything: the connections may still end without a
-    /// goodbye, and then a peer could not get what it lacks.
+    /// Waits, within limits, until every peer has acknowledged everything and has a connection for the goodbye: the
+    /// connections may still end without a goodbye, and then a peer could not get what it lacks.
     fn deliver(&self, end: Instant) {
         self.shared.links().for_each(|(_, mut link)| link.leave());
+        let patience = Instant::now() + GOODBYE;
         self.linger(end, |link| {
             // Nobody takes these out any more, and acknowledgements may come after them.
             while link.pop().is_some() {}
             link.pump_in();
             link.pump_out();
             link.check_clocks(self.shared.peer_timeout);
-            link.is_delivered()
+            link.is_delivered() && (link.can_say_goodbye() || Instant::now() >= patience)
         });
     }
 

@@ -66,6 +66,10 @@ impl Ownership {
         match self.0 {}
     }
 
+    pub(crate) fn is_open_somewhere(&self, _: &SessionId) -> bool {
+        match self.0 {}
+    }
+
     pub(crate) fn is_found(&self, _: &str) -> bool {
         match self.0 {}
     }

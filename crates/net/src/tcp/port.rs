@@ -29,9 +29,6 @@ const LONGEST: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The interval at which an owner looks whether other processes find it.
 const LOOK: Duration = Duration::from_secs(1);
-/// The time after a takeover of a port during which no session counts as closed, so that sessions of other processes
-/// can join again.
-const REJOIN_TIME: Duration = Duration::from_secs(1);
 
 const CALLS: Token = Token(0);
 const STOP: Token = Token(1);
@@ -81,7 +78,6 @@ struct Board {
 pub(crate) struct Port {
     pub(crate) identity: Arc<Identity>,
     board: Mutex<Board>,
-    settled_at: Option<Instant>,
     /// Whether to take the ownership where this process does not have it.
     renews: bool,
     stop: AtomicBool,
@@ -95,7 +91,7 @@ pub(crate) struct Port {
 impl Port {
     /// Opens a port at a socket, with its `first` session, and returns that session's number, too: no other process may
     /// open a session of that name before. With `ownership`, sessions of other processes may join; if the port `renews`
-    /// it, also later. If the port is `taken_over`, sessions of other processes have been open at it.
+    /// it, also later.
     ///
     /// # Errors
     /// [`NetError::Io`].
@@ -103,7 +99,6 @@ impl Port {
         identity: Arc<Identity>,
         listener: TcpListener,
         (renews, ownership): (bool, Option<Ownership>),
-        taken_over: bool,
         (session, way): (SessionId, Way),
     ) -> Result<(Arc<Port>, u64), NetError> {
         let failed = |error| io_error("listening for peers", error);
@@ -119,7 +114,6 @@ impl Port {
         let port = Arc::new(Port {
             identity,
             board: Mutex::new(board),
-            settled_at: taken_over.then(|| Instant::now() + REJOIN_TIME),
             renews,
             stop: AtomicBool::new(false),
             waker,
@@ -127,13 +121,15 @@ impl Port {
             ownership: Mutex::default(),
             threads: Mutex::default(),
         });
+        let mut place = lock(&port.ownership); // without it, sessions of other processes would count as closed
         let (accepts, this) = (Arc::clone(&port), thread::Builder::new().name("quorate-calls".into()));
         let thread = this.spawn(move || {
             let _registered = calls;
             accepts.accept_all(&listener, poll);
         });
         lock(&port.threads).push(thread.map_err(failed)?);
-        port.host_at(&mut lock(&port.ownership), ownership);
+        port.host_at(&mut place, ownership);
+        drop(place);
         Ok((port, number))
     }
 
@@ -248,7 +244,8 @@ impl Port {
         })
     }
 
-    /// Passes a caller to its session. If the session is not open, replies so and hangs up.
+    /// Passes a caller to its session. If no process has the session open, replies so and hangs up. A session of a
+    /// process that has not joined this owner gets no reply: its peers' links wait for it.
     fn pass_on(&self, spoken: Spoken) {
         let (session, board) = (spoken.said.session, lock(&self.board));
         let Some(entry) = board.entries.get(&session) else {
@@ -256,7 +253,9 @@ impl Port {
                 true => Status::OtherOptions,
                 false => Status::Closed,
             };
-            if self.settled_at.is_none_or(|settled_at| Instant::now() >= settled_at) {
+            drop(board);
+            let is_open = lock(&self.ownership).as_ref().is_some_and(|owned| owned.is_open_somewhere(&session));
+            if !is_open {
                 spoken.dismiss(&self.identity.keys, status);
             }
             return;

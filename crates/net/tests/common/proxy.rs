@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -21,6 +21,7 @@ pub enum Weather {
 
 struct State {
     weather: Mutex<Weather>,
+    ends: AtomicBool,
     alive: Mutex<Vec<[TcpStream; 2]>>,
     connections: AtomicUsize,
     cuts: AtomicUsize,
@@ -42,6 +43,7 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             weather: Mutex::new(Weather::Fair),
+            ends: AtomicBool::new(false),
             alive: Mutex::new(Vec::new()),
             connections: AtomicUsize::new(0),
             cuts: AtomicUsize::new(0),
@@ -52,8 +54,11 @@ impl Proxy {
         let this = proxy.clone();
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
-                if let (false, Ok(far)) = (this.weather() == Weather::Down, TcpStream::connect(target)) {
-                    this.carry(near, far);
+                match TcpStream::connect(target) {
+                    _ if this.weather() == Weather::Down => {}
+                    Ok(far) => this.carry(near, far),
+                    Err(_) if this.state.ends.load(Ordering::Relaxed) => return, // it refuses all further calls
+                    Err(_) => {}
                 }
             }
         });
@@ -62,6 +67,12 @@ impl Proxy {
 
     pub fn set(&self, weather: Weather) {
         *self.state.weather.lock().unwrap() = weather;
+    }
+
+    /// Lets it end with its target: after that has refused a call, it refuses all calls. Otherwise it accepts calls and
+    /// hangs up, as a router does.
+    pub fn end_with_target(&self) {
+        self.state.ends.store(true, Ordering::Relaxed);
     }
 
     pub fn weather(&self) -> Weather {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use quorate_graph::{BinaryOp, Column, Dtype, Meaning, Submission};
+use quorate_graph::{BinaryOp, Column, Dtype, Given, Meaning, Submission};
 
 use super::start::LocalOptions;
 use super::*;
@@ -46,7 +46,8 @@ fn program(session: &mut Session) -> [NodeId; 3] {
     };
     let parts = [part(session, 0, u64::MAX - 1), part(session, 1, 42)];
     let column = Column { name: "salary".into(), meaning: Meaning::Numbers };
-    let from = Submission { campaign: "wages".into(), hash: [1; 32], column };
+    let given = Given::ByClients { campaign: "wages".into(), hash: [1; 32] };
+    let from = Submission { given, column };
     let given = session.build(at(2), |mut b| b.submitted(&parts, Dtype::INT64, from)).unwrap();
     let own = session.build(at(3), |mut b| b.input(1, parties, &[2], Dtype::INT64, None)).unwrap();
     session.provide(own, 1, &Data::Ints(vec![1, 2])).unwrap();

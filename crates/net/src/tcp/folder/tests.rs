@@ -44,6 +44,24 @@ fn a_file_is_locked_once_and_the_next_one_reads_who_has_it() {
     remove_dir_all(folder.0).unwrap();
 }
 
+/// That another process holds a file is tested with processes.
+#[test]
+fn to_ask_who_holds_a_file_neither_makes_nor_frees_it() {
+    let folder = scratch("asked");
+    let path = folder.file("a.name");
+    let taken = || LockFile::is_taken(&path).unwrap();
+    assert!(!taken() && !path.exists());
+    write(&path, b"of a process that was killed").unwrap();
+    assert!(!taken() && path.exists());
+    let held = LockFile::take(&path).unwrap().unwrap();
+    assert!(taken() && is_locked(&path), "by this process");
+    drop(held);
+    assert!(!taken());
+    std::os::unix::fs::symlink("a.name", &path).unwrap();
+    assert!(LockFile::is_taken(&path).is_err(), "not known");
+    remove_dir_all(folder.0).unwrap();
+}
+
 #[test]
 fn a_file_that_was_replaced_is_no_longer_held() {
     let folder = scratch("replaced");

@@ -136,6 +136,30 @@ fn what_comes_with_a_new_connection_waits_for_room() {
     assert_eq!([first.pop(), first.pop()], [Some(vec![7; 100]), Some(vec![8])]);
 }
 
+/// The peer may still be in the handshake, which a goodbye would end.
+#[test]
+fn a_new_connection_is_tried_before_a_goodbye() {
+    let (mut link, _far) = link("goodbye");
+    let (next, mut far) = ends("goodbye-next");
+    link.be_patient(Duration::from_secs(60));
+    link.leave();
+    link.pump_in();
+    assert!(link.is_delivered() && link.can_say_goodbye());
+    let claim = Claim { attempt: 1, received: 0 };
+    link.concede(claim).unwrap();
+    assert!(!link.can_say_goodbye(), "there is no connection");
+    link.resume(next, claim, |_| Ok(()));
+    link.pump_in();
+    assert!(link.is_delivered() && !link.can_say_goodbye());
+    let (mut cutter, mut asked) = (Cutter::default(), false);
+    let mut note = |arrived| asked |= arrived == Arrived::Signal(Signal::Ask);
+    assert!(far.hear(&mut |piece| cutter.cut(piece, &mut note).unwrap()) && asked);
+    let mut answer = Vec::new();
+    Signal::Received(0).write(&mut answer);
+    far.say(&answer).unwrap();
+    pump_until(&mut link, Link::can_say_goodbye);
+}
+
 /// The peer's acknowledgements come after frames that are not read.
 #[test]
 fn a_full_inbox_does_not_hold_up_what_is_sent() {

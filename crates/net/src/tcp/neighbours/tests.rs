@@ -126,7 +126,7 @@ fn whatever_arrives_at_the_socket_sessions_join() {
     let identity = Identity { address: "127.0.0.1:9000".into(), fingerprint: [1; FINGERPRINT_BYTES], keys };
     let owned = (false, Some(own(&scratch)));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, _) = Port::open(Arc::new(identity), listener, owned, false, ([9; ID_BYTES], here())).unwrap();
+    let (port, _) = Port::open(Arc::new(identity), listener, owned, ([9; ID_BYTES], here())).unwrap();
     let spot = scratch.spot();
     let own = std::process::id();
     // It was open before anybody could join.
