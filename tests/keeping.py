@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import quorate as qr
+from quorate.kept import PartyStores
 from quorate.session import Session
 
 __all__ = ["Offices", "in_memory", "offices"]
@@ -69,6 +70,12 @@ class Offices:
     def rows(self, party: int, table: str) -> list[Any]:
         """Returns the rows of `kept` or `kept_chunks`."""
         return self.sql(party, f"SELECT {TABLE[table]} FROM {table} ORDER BY id")
+
+    def settle(self, name: str) -> None:
+        """Has all parties agree on a version, and erase all others, as the next `keep` would."""
+        places = dict(enumerate(self.configs))
+        with self.session() as mpc, PartyStores(mpc, name, "keep", places) as stores:
+            stores.agree()
 
     def assert_one(self, name: str, count: int = 1) -> None:
         """Checks that parties have one current version, the same one, and that nothing is left of others."""

@@ -70,6 +70,12 @@ def test_a_campaign_that_says_nothing_lets_no_program_keep(tmp_path: Path) -> No
             mpc.reveal_all(given[:0])
             with mpc.branch("one") as beside, refused:
                 beside.keep("each", beside.adopt(given), config=settings)
+            mpc._campaigns.close()  # as a branch that outlives its session finds it
+            with refused:
+                mpc.keep("each", given, config=settings)
+            mpc._campaigns.read.clear()
+            with pytest.raises(qr.ConfigError, match="which this session has not read, does not let programs keep"):
+                mpc.keep("each", given, config=settings)
             mpc.keep("own", own * 2, config=settings)
         assert {history.looks for history in histories(servers)} == {0}
 

@@ -6,6 +6,7 @@ import collections
 import datetime
 import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import quorate as qr
 from keeping import Offices, in_memory, offices
+from quorate._session._party_files import party_files
 from quorate.errors import ConfigError, DtypeError, KeptError, QuorateError, RangeError
 from quorate.kept import _words
 from quorate.kept._versions import Versions
@@ -322,7 +324,8 @@ def test_what_is_no_secret_array_is_refused_and_the_name_is_free_still(made: Any
     here = made()
     with here.session() as mpc, here.session() as other:
         x = mpc.input([1], owner=0)
-        for value in ([1, 2], 3, {}, None, [x], (x,)):
+        wrong: list[Any] = [[1, 2], 3, {}, None, [x], (x,)]
+        for value in wrong:
             what = "keep: 'x' is not a secret array, or a dictionary of some"
             refused(ConfigError, what, mpc, "keep", "x", value, config=here.configs)
         what = "keep: 'b' of 'x' is not a secret array"
@@ -394,3 +397,15 @@ def test_a_value_that_leaves_its_range_is_not_kept(made: Any) -> None:
             mpc.keep("x", x * x, config=here.configs)
     assert here.kept("x").tolist() == [1]
     here.assert_one("x")
+
+
+def test_a_party_of_a_deployment_names_its_files() -> None:
+    party: Any = SimpleNamespace(is_local=False, me=1, _config=None, _nothing_is_sent=False)
+    for call in ("keep", "kept", "forget"):
+        with pytest.raises(
+            ConfigError, match=f"{call}: give config=, the `party.toml` beside the server's `serve.toml`"
+        ):
+            party_files(party, call, None)
+    assert party_files(party, "keep", "here.toml") == {1: "here.toml"}
+    party._config = "own.toml"
+    assert party_files(party, "keep", None) == {1: "own.toml"}

@@ -201,7 +201,7 @@ describe("campaigns", () => {
     [{ protocol: "spdz2k", again: 0, slots: [{ name: "s", per_client: 1,
        columns: [{ name: "x", dtype: "int(64)", shape: [3 << 20] }] }] }, /128 MiB/],
     [{ servers: BASE.servers.slice(1) }, /servers/], [{ clients: [] }, /integer from 1|one of the two/],
-    [{ at_least: 99 }, /at_least/], [{ again: -1 }, /again/],
+    [{ at_least: 99 }, /at_least/], [{ again: -1 }, /again/], [{ keep: "no" }, /keep: write yes/], [{ keep: true }, /keep/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(65)", shape: [] }] }] }, /dtype/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(8)", shape: [0] }] }] }, /shape/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(8)", shape: [], low: 1 }] }] }, /low/],

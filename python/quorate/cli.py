@@ -128,6 +128,7 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("script", type=Path)
     explain.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     explain.add_argument("--parties", type=int, default=None)
+    explain.add_argument("--config", type=Path, default=None, help="a party.toml, whose store has kept values")
     explain.add_argument(
         "--network", default="lan", help="lan, wan or RTT_MS,MBIT: the network for the predicted seconds"
     )
@@ -373,6 +374,7 @@ def _explain(options: argparse.Namespace) -> int:
             protocol=options.protocol,
             parties=options.parties,
             network=options.network,
+            config=None if options.config is None else str(options.config),
             options=_chosen(options),
             explained=book,
             **file_settings(options),

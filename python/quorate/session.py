@@ -439,7 +439,8 @@ def _no_result(value: Any, which: str, what: str) -> str:
     """
     which, aside = (f", {which}", f", {which},") if which else ("", "")
     if isinstance(value, SecretArray):
-        return f"{what}: the array{aside} is of another session: {what.removesuffix('_all')} it there"
+        there = {"explain": "explain it there", "keep": "keep it there"}.get(what, "reveal it there")
+        return f"{what}: the array{aside} is of another session: {there}"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
         return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {what}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):

@@ -14,7 +14,7 @@ BY_TEST: dict[str, list[str]] = {
         "give the list that `agreed` returned",
     ],
     "test_campaign_freeze.py::test_keys_that_are_lost_or_moved_are_named": [
-        "so this campaign's packets are lost: end it, and ask the clients again in a new campaign",
+        "this campaign's packets are lost: end it, and ask the clients again in a new campaign",
     ],
     "test_campaign_freeze.py::test_a_key_that_cannot_be_erased_is_removed_by_hand": [
         "cannot be erased ({}): remove it by hand",
@@ -103,7 +103,7 @@ BY_TEST: dict[str, list[str]] = {
         "another process writes to the store {} for long: send again later",
     ],
     "test_campaign_store.py::test_a_second_process_with_one_lock_is_refused_by_name": [
-        "process {} {} the store {}: wait for it, or stop it first",
+        "{} {} the store {}: wait for it, or stop it first",
     ],
     "test_campaign_store.py::test_too_many_changes_are_refused_and_a_closed_store_says_so": [
         "changes wait for the store {}: send again later",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from advice import clients, jobs
+from advice import clients, jobs, kept
 
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
 BY_TEST: dict[str, list[str]] = {
     **clients.BY_TEST,
     **jobs.BY_TEST,
+    **kept.BY_TEST,
     "test_branches.py::test_branches_of_a_local_session": [
         "reveal something that depends on it before that, or build it in the branch",
     ],

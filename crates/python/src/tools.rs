@@ -70,8 +70,13 @@ pub(crate) fn check_network(py: Python<'_>, text: &str) -> PyResult<(f64, Option
     Ok((network.rtt.as_secs_f64() * 1e3, network.bits_per_second.map(|bits| bits / 1e6)))
 }
 
-/// Forgets the measured speed of this machine; the next prediction measures it again.
+/// Forgets the measured speed of this machine, and measures it again for each of these numbers of parties that share
+/// it. For other numbers the next prediction does.
 #[pyfunction]
-pub(crate) fn recalibrate() {
+#[pyo3(signature = (*sharing))]
+pub(crate) fn recalibrate(sharing: Vec<usize>) {
     quorate_engine::Rates::forget();
+    for parties in sharing {
+        quorate_engine::Rates::of_this_machine(parties);
+    }
 }

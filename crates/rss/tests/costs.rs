@@ -39,6 +39,13 @@ fn measure<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync
     (stocked, offline, online)
 }
 
+/// Returns the lengths that ring number `i` is tested with: three parties take two of them, and more parties, whose
+/// runs take longer, one. All rings together take all lengths.
+fn lengths(n: usize, i: usize) -> Vec<usize> {
+    let both = [LENGTHS[i % 4], LENGTHS[(i + n) % 4]];
+    both[..if n == 3 { 2 } else { 1 }].to_vec()
+}
+
 /// Returns public values as shares: operands of a program without an input.
 fn given(rss: &Rss, ctx: &Ctx, k: u32, len: usize) -> A {
     let ring = Ring::of(k);
@@ -64,7 +71,7 @@ fn primitives_pair_by_pair() {
     for n in [3, 5, 7] {
         let t = cost::threshold(n) as usize;
         for (i, k) in [1, 7, 8, 20, 33, 64].into_iter().enumerate() {
-            for len in [LENGTHS[i % 4], LENGTHS[(i + n) % 4]] {
+            for len in lengths(n, i) {
                 let bytes = (u64::from(k) * len as u64).div_ceil(8);
                 let before = (1..=t).map(|by| n - by);
                 let (pairs, offline, online) =
@@ -123,7 +130,7 @@ fn sums_of_products_cost_one_element_a_result() {
 fn correlations() {
     for n in [3, 5, 7] {
         for (i, k) in [1, 2, 3, 8, 20, 32, 60, 64].into_iter().enumerate() {
-            for len in [LENGTHS[i % 4], LENGTHS[(i + n) % 4]] {
+            for len in lengths(n, i) {
                 let (ring, made) = (Ring::of(k), Made::by(n)[0]);
                 let (_, offline, online) = measure(n, async |rss, ctx| rss.random_bits(ctx, ring, len).await);
                 let expected = (cost::random_bit(n, made, k, len), Cost::default());

@@ -157,6 +157,7 @@ def _explain(options: argparse.Namespace) -> None:
                 file.write_bytes(find(store, campaign.hex()).campaign.json)
                 arguments[name] = str(file)
         settings.protocol, settings.parties, settings.explained = own.protocol, own.parties, book
+        settings.config = str(options.config)
         settings.forms = parse_owned(options.form, "--form")
         settings.inputs = {} if program.terms.input is None else {own.me: program.terms.input}
         compiled = compile(program.code, program.name, "exec", dont_inherit=True)

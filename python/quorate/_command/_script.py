@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from quorate._session._options import LOCAL, OPTIONS, named
@@ -23,11 +24,12 @@ def session(session: str | None = None, **options: Any) -> Session:
     Otherwise all parties run in this process.
     """
     chosen = {**options, **settings.options}
-    if settings.config is not None:
+    if settings.config is not None and settings.explained is None:
         return connect(settings.config, session, **chosen)
     opened = local(settings.protocol, settings.parties, settings.network, **chosen)
     if settings.explained is not None:
         from quorate._command._explain import Explaining
 
+        opened._config = None if settings.config is None else Path(settings.config)
         return Explaining(opened, settings.explained)
     return opened

@@ -47,14 +47,16 @@ class Keeping:
             config: this party's `party.toml`, beside which `serve.toml` names the store and its key; by default that of
                 the session. In a local session a list of them, one for each party.
 
-        Rounds and bytes: for h holders (`rss`: more than half of the parties; `pika`: 2; `aby`: 2), h - 1 inputs of the
-        size of the value and a reveal of it to one party, and two reveals of 17 words and of one word of each party.
+        Rounds and bytes: the computation of the value, and a round without bytes; for h holders (`rss`: more than half
+        of the parties; `pika`: 2; `aby`: 2), h - 1 inputs of the size of the value and a reveal of it to one party; and
+        two reveals, of 17 words and of one word of 4 bytes of each party.
 
         Raises:
             ConfigError: parties may cheat, so that parts would need proofs; the value depends on clients of a campaign
                 that does not let programs keep values; the name or the files cannot be used.
+            DtypeError: an array is of another session.
             KeptError: a party could not store its part, and the value that was kept before stays; or another process
-                keeps a value of this name.
+                works on this name.
 
         Example:
             >>> import quorate as qr
@@ -83,8 +85,8 @@ class Keeping:
                 stores.on_each(lambda _, versions: versions.drop(version))
                 raise
             stores.on_each(lambda _, versions: versions.make_current(version))
-            stores.warn_of_left()
         self._kept.arrays[name], self._kept.forms[name] = arrays, form
+        stores.warn_of_left()
 
     def kept(self, name: str, config: PartyFiles = None) -> Any:
         """Returns a value that an earlier session of the same parties kept, or this one.
@@ -99,7 +101,8 @@ class Keeping:
         Returns:
             An array, or a dictionary of arrays: whatever was kept, with its dtype, shape and proven range.
 
-        Rounds and bytes: a reveal of 17 words of each party; then an input of the size of the value from each holder.
+        Rounds and bytes: two reveals, of 17 words and of one word of 4 bytes of each party; then an input of the size
+        of the value from each holder.
 
         Raises:
             ConfigError: parties may cheat, or the name or the files cannot be used; or the program is explained where
@@ -159,10 +162,10 @@ class Keeping:
         """Returns the form of the version that counts, and the parts of the parties of this process."""
         with self._stores("kept", name, places) as stores:
             chosen = cast("Version", stores.agree().chosen)
-            if explained is not None:
-                return explained, {}
             found = stores.on_each(lambda _, versions: (versions.form(chosen), versions.parts(chosen)))
             stores.all_have("parts")
+        if explained is not None:
+            return explained, {}
         forms = [form for form, _ in found.values()]
         return forms[0], {party: parts for party, (_, parts) in found.items()}
 
@@ -177,7 +180,7 @@ class Keeping:
             form = newest_form(place, name)
         if form is None:
             what = f"explain: this program uses kept value {name!r}, whose shape is known where it was kept"
-            raise ConfigError(at(f"{what}: explain it at a party that has it, with config= its party.toml"))
+            raise ConfigError(at(f"{what}: explain it at a party that has it, with --config its party.toml"))
         return form
 
 
