@@ -8,6 +8,7 @@ use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_ring::{Module, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::lasting::Lasting;
 use crate::params::Params;
 use crate::shared::Shared;
 
@@ -40,6 +41,7 @@ pub struct Keys {
     /// Whether coins may have been tossed in the current run.
     tossed: Held<bool>,
     adversary: Adversary,
+    pub(crate) lasting: Lasting,
 }
 
 /// The state of work that may be under way only once at a time.
@@ -86,6 +88,7 @@ impl Keys {
             making: Held::default(),
             tossed: Held::new(false),
             adversary: Adversary::none(),
+            lasting: Lasting::default(),
         }
     }
 
@@ -187,7 +190,7 @@ impl Keys {
 
     /// Returns whether these keys stay in use after a check that failed: never, but in tests.
     fn outlives_failures(&self) -> bool {
-        self.adversary.endures()
+        self.lasting.is_set() || self.adversary.endures()
     }
 
     /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are

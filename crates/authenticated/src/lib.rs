@@ -41,6 +41,8 @@ mod gathered_bits;
 mod input;
 pub mod keys;
 mod kind;
+#[cfg_attr(feature = "testing", path = "testing/lasting.rs")]
+mod lasting;
 mod links;
 pub mod macs;
 mod matmul;

@@ -13,6 +13,7 @@ use crate::bits::{TaggedBits, to_elements};
 use crate::forms::SharedBits;
 use crate::keys::Keys;
 use crate::kind::{Kind, Material};
+use crate::lasting::Lasting;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
 use crate::params::Params;
 use crate::party::Authenticated;
@@ -118,7 +119,7 @@ impl Authenticated {
         let mut delta = || u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64());
         let deltas: Vec<u128> = (0..parties).map(|_| delta()).collect();
         let mut keys = keys(me);
-        keys.shared = (0..parties).map(shared).collect();
+        (keys.shared, keys.lasting) = ((0..parties).map(shared).collect(), Lasting::Always);
         *keys.delta = deltas[me];
         Authenticated::new(keys, Box::new(Dealer { seed, alpha, deltas, matrices }))
     }
