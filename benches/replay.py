@@ -16,8 +16,7 @@ with a serial share s, W threads take s + (1 - s) / W of the time of one. "At mo
 each number of cores. It holds for this part of a party's work: the network, and TLS, are not in it.
 
 The recording links exist only under the cargo feature `replay`, which no wheel has (crates/session/src/replay.rs,
-crates/engine/src/testing/replay.rs). All random numbers come from a known seed. The feature also puts a lock around
-each message and a branch into the generator of random numbers.
+crates/engine/src/testing/replay.rs). All random numbers come from a known seed.
 """
 
 from __future__ import annotations

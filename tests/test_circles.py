@@ -35,7 +35,6 @@ ALLOWED: dict[str, dict[str, str]] = {
     "engine": {
         "calibrate rates": "the rates of a machine, and their measurement",
         "crew scheduler": "the schedulers of a party's workers, and what they share",
-        "lane_table probe": "the messages of lanes, and the stand-in for what observes and disturbs them in tests",
     },
     "fss": {
         "hash kernel kernel/check kernel/grow kernel/portable kernel/sums": (

@@ -45,8 +45,6 @@ mod shuffle;
 mod stock;
 mod summands;
 mod tables;
-#[cfg(feature = "testing")]
-mod testing;
 mod tree;
 mod yao;
 

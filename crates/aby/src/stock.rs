@@ -134,7 +134,11 @@ mod tests {
                     (kind, (vectors, bits.iter().enumerate().map(rows).collect()))
                 })
                 .collect();
-            aby.insecure_stock(demand, made.clone());
+            let shares = made.clone().into_iter().map(|(kind, (vectors, bits))| {
+                let vectors = vectors.into_iter().map(Share::of).collect();
+                (kind, Material::new(vectors, bits.into_iter().map(Share::of).collect()))
+            });
+            aby.stock().fill(demand, shares.collect());
             let (drawn, _) = dry::run(me, 2, Phase::Online, async |ctx| draws(&aby, ctx).await).unwrap();
             let mut looked_at = 0;
             for (kind, drawn) in kinds().into_iter().zip(drawn) {

@@ -34,9 +34,8 @@ fn column(bits: &Bits, row: usize, lanes: std::ops::Range<usize>) -> Column {
     bits.words_of(row)[lanes.start / 64..lanes.end / 64].to_vec()
 }
 
-fn columns_of(heard: &[Received], phase: Phase, lanes: usize) -> Vec<Column> {
-    let heard = heard.iter().filter(|message| message.phase == phase);
-    heard.flat_map(|message| columns(&message.bytes, lanes, &[1, 2, 4])).collect()
+fn columns_of(heard: &[Received], lanes: usize) -> Vec<Column> {
+    heard.iter().flat_map(|message| columns(&message.bytes, lanes, &[1, 2, 4])).collect()
 }
 
 /// The work under test: a gadget, or labels of the secrets and a circuit on them.
@@ -107,14 +106,16 @@ fn gadgets() {
                 party.insecure_record();
                 let mut run = party.begin_alone().unwrap();
                 run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).unwrap();
+                run.finish();
+                let offline = party.insecure_transcript();
+                let mut run = party.begin_alone().unwrap();
                 run.phase(Phase::Online, async |ctx| work.run(&aby, ctx, &held).await).unwrap();
                 run.finish();
-                let transcript = party.insecure_transcript();
+                let online = party.insecure_transcript();
                 party.leave(false);
-                transcript
+                [offline, online]
             });
-            let [offline, online] =
-                [Phase::Offline, Phase::Online].map(|phase| columns_of(&heard[viewer], phase, LANES));
+            let [offline, online] = [0, 1].map(|phase| columns_of(&heard[viewer][phase], LANES));
             let Secrets { x, y, bits } = secrets(true);
             let [x, y] = [x, y].map(|x| x.to_bits(0..RING.bits()));
             let all = [x, y, Bits::clone(&bits)];
@@ -187,7 +188,7 @@ fn correlations() {
             };
             let of_vector = |vector: &Vector| low_rows(&vector.to_bits(0..vector.ring().bits().min(4)));
             let (heard, own_vectors, own_bits) = &all[viewer];
-            let seen = columns_of(heard, Phase::Offline, LANES);
+            let seen = columns_of(heard, LANES);
             let own: Vec<Column> = own_vectors
                 .iter()
                 .filter(|vector| vector.len() == LANES)

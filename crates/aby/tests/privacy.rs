@@ -11,7 +11,7 @@ use crate::common::*;
 use quorate_aby::{Aby, Kind, Share, Table};
 use quorate_crypto::{SessionId, Tccr};
 use quorate_engine::testing::{Received, parties};
-use quorate_engine::{Ctx, Phase, Result, Sharing};
+use quorate_engine::{Ctx, Material, Phase, Result, Sharing, Stocks};
 use quorate_fss::{Hash, Keys, Roots, Shape, Side, deal, window};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Functions, Gadgets};
@@ -118,7 +118,11 @@ impl Case<'_> {
         let transcripts = parties(2, |mut party| {
             let aby = Aby::dry(2, party.me()).unwrap();
             let (demand, _) = dry_online(party.me(), &work);
-            aby.insecure_stock(demand, (self.made)(party.me()));
+            let made = (self.made)(party.me()).into_iter().map(|(kind, (vectors, bits))| {
+                let vectors = vectors.into_iter().map(Share::of).collect();
+                (kind, Material::new(vectors, bits.into_iter().map(Share::of).collect()))
+            });
+            aby.stock().fill(demand, made.collect());
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             run.phase(Phase::Online, async |ctx| work(&aby, ctx).await.map(drop)).unwrap();

@@ -31,7 +31,6 @@ use quorate_engine::{
     Result, Sharing, Stock, Stocks, Stored, TruncMasks, Update, UpdateBits, check_edabit_cut, check_party, check_rows,
 };
 use quorate_gadgets::order::Keys;
-use quorate_gadgets::testing::Tested;
 use quorate_gadgets::{
     Choices, Descriptor, Family, Footprint, Gadgets, Garbles, GarblesAhead, Labels, MakesAhead, Parties, Revokes, Sign,
     Width, circuit, compare, compiled_here, convert, decompose, equality, functions_here, gadgets_here, select,
@@ -494,12 +493,5 @@ impl Footprint for Clear {
 
     fn work_shares(&self) -> u64 {
         2
-    }
-}
-
-/// A family that ships has this under its feature `testing`.
-impl Tested for Clear {
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::setup(ctx, None, &Choices::default()).await
     }
 }

@@ -30,6 +30,8 @@ pub struct Ctx {
     pub(crate) depth: Rc<Cell<Depth>>,
     pub(crate) forks: Cell<u64>,
     pub(crate) uses: Cell<u64>,
+    /// The number of calls of [`Ctx::fresh_random`], which other parties need not make.
+    pub(crate) fresh: Cell<u64>,
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
     /// The parties that take part, where not all do.
@@ -114,9 +116,9 @@ impl Ctx {
     }
 
     pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<Depth>>, phase: Phase, step: Option<Step>) -> Ctx {
-        let (forks, uses) = Default::default();
+        let (forks, uses, fresh) = Default::default();
         let windows = Cell::new(1);
-        Ctx { core, lane, depth, forks, uses, phase, step, members: None, windows, channels: OnceCell::new() }
+        Ctx { core, lane, depth, forks, uses, fresh, phase, step, members: None, windows, channels: OnceCell::new() }
     }
 
     /// Returns this party's number.
@@ -188,11 +190,16 @@ impl Ctx {
 
     /// Returns the randomness for one step of a protocol. All parties that hold a seed call it in step.
     pub fn randomness(&self) -> Randomness {
+        Randomness { context: self.named(self.next_use()), dry: self.is_dry() }
+    }
+
+    /// Returns the name of a use of this lane.
+    pub(crate) fn named(&self, number: u64) -> [u8; 28] {
         let mut context = [0; 28];
         context[..4].copy_from_slice(&self.core.run.get().to_le_bytes());
         context[4..20].copy_from_slice(&self.lane.to_bytes());
-        context[20..].copy_from_slice(&self.next_use().to_le_bytes());
-        Randomness { context, dry: self.is_dry() }
+        context[20..].copy_from_slice(&number.to_le_bytes());
+        context
     }
 
     /// Sends `outgoing` and receives `incoming`, in that order of peers: one round.
@@ -304,11 +311,6 @@ impl Ctx {
         }
         self.core.sent.fetch_add(length as u64, Ordering::Relaxed);
         self.channels().channel(to, |channel| channel.sent += length as u64);
-        let write = |frame: &mut Vec<u8>| {
-            let start = frame.len();
-            write(frame);
-            self.core.probe.sending(frame, start);
-        };
         self.core.post(to, self.lane, self.depth().saturating_add(1), length, write)
     }
 
@@ -319,9 +321,9 @@ impl Ctx {
         if again || self.is_dry() {
             return Ok(());
         }
-        let (mut has_waited, window) = (false, self.core.probe.window(LANE_WINDOW));
+        let mut has_waited = false;
         poll_fn(|context| {
-            let ready = self.core.table.poll_credit(self.channels(), to, window, context.waker());
+            let ready = self.core.table.poll_credit(self.channels(), to, LANE_WINDOW, context.waker());
             let ready = ready.map_err(Error::from);
             if std::mem::replace(&mut has_waited, true) && ready.is_ready() {
                 self.core.table.patience.heard(to);
@@ -348,7 +350,6 @@ impl Ctx {
             }
         })
         .await?;
-        self.core.probe.heard(from, self.phase, &message);
         let grant = self.channels().channel(from, |channel| {
             channel.read += message.bytes().len() as u64;
             if channel.read >= LANE_WINDOW / 2 { std::mem::take(&mut channel.read) } else { 0 }

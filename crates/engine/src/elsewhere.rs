@@ -28,6 +28,7 @@ struct LaneStart {
     depth: Depth,
     forks: u64,
     uses: u64,
+    fresh: u64,
     phase: Phase,
     step: Option<Step>,
     members: Option<Arc<[usize]>>,
@@ -42,6 +43,7 @@ impl LaneStart {
             depth: ctx.depth.get(),
             forks: ctx.forks.get(),
             uses: ctx.uses.get(),
+            fresh: ctx.fresh.get(),
             phase: ctx.phase,
             step: ctx.step.clone(),
             members: ctx.members.clone(),
@@ -55,6 +57,7 @@ impl LaneStart {
         let mut ctx = Ctx::on(core.clone(), self.lane, Rc::new(self.depth.into()), self.phase, self.step);
         ctx.forks.set(self.forks);
         ctx.uses.set(self.uses);
+        ctx.fresh.set(self.fresh);
         ctx.members = self.members;
         ctx.windows.set(self.windows);
         ctx

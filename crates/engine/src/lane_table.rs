@@ -17,7 +17,6 @@ use crate::costs::Phase;
 use crate::error::{Error, Mismatch, Result, Step};
 use crate::lane::LaneId;
 use crate::patience::Patience;
-use crate::probe::LaneCount;
 use crate::wire::{PIECE_BYTES, Tag};
 
 /// Bytes from one peer that may be parked before its lanes read them. Honest peers stay far below, since every lane and
@@ -163,7 +162,6 @@ pub(crate) struct Table {
     pub patience: Patience,
     /// The lane that received a message last.
     recent: Mutex<Option<Arc<Lane>>>,
-    pub own_lanes: LaneCount,
 }
 
 impl Table {
@@ -182,7 +180,6 @@ impl Table {
             left: (0..parties).map(|_| AtomicBool::new(false)).collect(),
             patience: Patience::new(parties),
             recent: Mutex::default(),
-            own_lanes: Default::default(),
         }
     }
 
@@ -191,7 +188,6 @@ impl Table {
         self.lanes().clear();
         self.parked.iter().chain(&self.waits).for_each(|count| count.store(0, Ordering::SeqCst));
         self.patience.forget();
-        self.own_lanes.clear();
         *self.recent() = None;
     }
 
@@ -225,7 +221,6 @@ impl Table {
     /// Opens the lane of a context; phase and step name it in errors.
     pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Arc<Lane> {
         let (lane, _) = self.lane(id, None);
-        self.own_lanes.open(lane.label.get().is_none());
         lane.label.get_or_init(|| (phase, step.clone()));
         self.refund_lane(&mut lane.lock());
         lane
@@ -274,7 +269,6 @@ impl Table {
         }
         lanes.remove(&lane.id);
         drop(lanes);
-        self.own_lanes.retire(lane.label.get().is_some());
         let mut state = lane.lock();
         self.refund_lane(&mut state);
         for (peer, channel) in state.channels.iter_mut().enumerate() {

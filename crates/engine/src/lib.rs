@@ -54,8 +54,6 @@ mod party;
 mod patience;
 mod permutation;
 mod plans;
-#[cfg_attr(any(test, feature = "testing"), path = "testing/probe.rs")]
-mod probe;
 mod rates;
 mod scheduler;
 mod sending;

@@ -6,6 +6,7 @@ use quorate_sync::thread::JoinHandle;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use quorate_crypto::Seed;
 use quorate_net::{Interrupt, Net, Wait};
 
 use crate::attempts::{Attempts, Numbers};
@@ -100,6 +101,13 @@ impl Party {
         }
         self.core.lead(crew);
         Ok(())
+    }
+
+    /// Grows what this party draws for tosses ([`Ctx::fresh_random`]) from this seed, as a family's setup may grow its
+    /// coins: whoever knows the seed foresees them. Each party of a session has a seed of its own. Only the first call
+    /// counts.
+    pub fn set_coins(&self, coins: Seed) {
+        let _ = self.core.coins.set(coins);
     }
 
     /// Returns this party's number.

@@ -5,15 +5,16 @@
 //! order in which different peers' frames arrive. A party may have further workers ([`Crew`]), each with a scheduler of
 //! its own thread; only the first one touches the links.
 
-use quorate_sync::Arc;
 use quorate_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use quorate_sync::thread::ThreadId;
+use quorate_sync::{Arc, OnceLock};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use quorate_crypto::Seed;
 use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::guarded;
 
@@ -30,7 +31,6 @@ use crate::lane_table::{OVERHEAD_BYTES, Table};
 use crate::making_clock::MakingClock;
 use crate::openings::AllOpenings;
 use crate::plans::{PlanHash, Plans};
-use crate::probe::Probe;
 use crate::wire::{self, Abort, FrameType, Tag};
 
 /// The number of frames taken in between two polls of the program, so that a flood cannot hide an interrupt.
@@ -81,7 +81,8 @@ pub(crate) struct Core {
     /// The number of opened values.
     pub openings: Arc<AllOpenings>,
     failure: RefCell<Option<Error>>,
-    pub probe: Probe,
+    /// The seed of what [`Ctx::fresh_random`](crate::Ctx::fresh_random) returns, where the party has one.
+    pub coins: Arc<OnceLock<Seed>>,
 }
 
 /// Wakes the first worker: its root lane, or its jobs.
@@ -192,7 +193,7 @@ impl Core {
             confirmed: Confirmed::new(parties),
             openings: Arc::default(),
             failure: RefCell::default(),
-            probe: Probe::of(me),
+            coins: Arc::default(),
         }
     }
 
@@ -213,10 +214,10 @@ impl Core {
         let (me, parties, crew) = (self.me, self.parties, crew.clone());
         let (making, sent, table, openings) =
             (self.making.clone(), self.sent.clone(), self.table.clone(), self.openings.clone());
-        let probe = self.probe.clone();
+        let coins = self.coins.clone();
         move || {
             let crew = OnceCell::from(crew);
-            Rc::new(Core { crew, making, sent, table, openings, probe, ..Core::new(me, parties, None) })
+            Rc::new(Core { crew, making, sent, table, openings, coins, ..Core::new(me, parties, None) })
         }
     }
 
@@ -425,7 +426,6 @@ impl Core {
     /// Waits for a frame, then takes in everything that has arrived. The wait is one for the peers `awaited`, if this
     /// party has nothing else to do.
     fn take_in(&self, mut wait: Wait, awaited: Option<&[usize]>) -> Result<()> {
-        self.probe.pause();
         let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
         let begun = Instant::now();
         for taken in 0..FRAMES_AT_ONCE {

@@ -1,14 +1,17 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
 mod links;
+mod messages;
 pub mod readers;
 mod replay;
 mod views;
+mod watch;
 
-pub use crate::probe::{Change, NextParty, Received, Tampered, insecure_party};
 pub use links::{At, Liar, Lie, What, lying};
+pub use messages::Change;
 pub use replay::{Differs, Played, Record, Sent};
 pub use views::{Column, columns, leaks, tells};
+pub use watch::{Received, Tampered, granting, watched};
 
 use quorate_sync::Mutex;
 
@@ -50,7 +53,7 @@ fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
     quorate_sync::thread::scope(|scope| {
         let start = |(place, net)| {
             scope.spawn(move || {
-                let mut party = Party::new(net);
+                let mut party = watched(net, Party::new);
                 party.set_workers(workers()).expect("threads for the workers");
                 work(place, party);
             })

@@ -12,14 +12,18 @@ use crate::error::{Error, Result};
 const COIN_BYTES: usize = 32;
 
 impl Ctx {
-    /// Returns fresh random bytes of this party alone, for what no peer may foresee.
+    /// Returns fresh random bytes of this party alone, for what no peer may foresee: the operating system's, or those
+    /// of [`Party::set_coins`](crate::Party::set_coins).
     ///
     /// # Errors
     /// [`Error::Bug`] if the operating system has no randomness to give.
     pub fn fresh_random<const N: usize>(&self) -> Result<[u8; N]> {
         let mut own = [0; N];
-        os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;
-        self.core.probe.coins(self.lane, &mut own);
+        let number = self.fresh.replace(self.fresh.get() + 1);
+        match self.core.coins.get() {
+            Some(coins) => coins.prg("quorate/engine/fresh", &self.named(number)).fill(&mut own),
+            None => os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?,
+        }
         Ok(own)
     }
 

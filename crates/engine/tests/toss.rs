@@ -1,7 +1,7 @@
 //! Coins that all parties agree on and none can steer.
 
 use crate::common::{echo_of, within_seconds};
-use quorate_crypto::{Context, Opening, SessionId, commit};
+use quorate_crypto::{Context, Opening, Seed, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
 fn session() -> SessionId {
@@ -151,4 +151,35 @@ fn commitments_to_one_value_differ() {
         assert_ne!(opened.bytes[32..], again.bytes[32..]);
         assert_ne!(first.bytes, second.bytes);
     }
+}
+
+/// Returns what each of two parties draws alone in two runs, twice on each of two lanes, with these seeds of its own.
+fn drawn(seeds: [Option<u8>; 2], workers: usize) -> Vec<Vec<[u8; 32]>> {
+    testing::parties(2, |mut party| {
+        if workers > 1 {
+            party.set_workers(workers).unwrap();
+        }
+        if let Some(seed) = seeds[party.me()] {
+            party.set_coins(Seed::from_bytes([seed; 32]));
+        }
+        let mut drawn = vec![];
+        for _ in 0..2 {
+            let mut run = party.begin_alone().unwrap();
+            let twice = async |ctx: Ctx| Ok([ctx.fresh_random::<32>()?, ctx.fresh_random::<32>()?]);
+            let (a, b) = run.phase(Phase::Online, async |ctx| ctx.join(twice, twice).await).unwrap();
+            run.finish();
+            drawn.extend([a, b].concat());
+        }
+        drawn
+    })
+}
+
+#[test]
+fn a_seed_repeats_what_its_party_draws_and_nothing_is_drawn_twice() {
+    let all = drawn([Some(1), Some(2)], 1);
+    assert_eq!(all, drawn([Some(1), Some(2)], 3));
+    let both: Vec<_> = all.concat();
+    assert!(both.len() == 16 && both.iter().enumerate().all(|(i, one)| !both[..i].contains(one)));
+    let [own, other] = drawn([Some(1), None], 1).try_into().unwrap();
+    assert!(own == all[0] && own.iter().chain(&all[1]).all(|one| !other.contains(one)));
 }

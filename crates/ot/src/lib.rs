@@ -49,8 +49,6 @@ mod rows;
 mod setup;
 mod softspoken;
 pub mod source;
-#[cfg(feature = "testing")]
-mod testing;
 mod tree;
 mod triples;
 mod uses;

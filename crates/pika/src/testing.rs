@@ -1,51 +1,18 @@
 //! **Insecure**: what tests look at, and values that they choose.
 
-use std::collections::BTreeMap;
-
 use quorate_authenticated::{Authenticated, Params};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result};
-use quorate_gadgets::testing::Tested;
-use quorate_ring::{Bits, Vector};
+use quorate_engine::Result;
+use quorate_ring::Vector;
 
-use crate::forms::Comparisons;
-use crate::kind::{Kind, Material};
 use crate::malicious::PikaMalicious;
 use crate::malicious::digits::{self, Digits};
 use crate::setup::{PARTIES, Pika};
-use crate::share::Share;
-
-impl Tested for Pika {
-    /// Chooses edaBits for any number of numbers: tests of keys ask for keys.
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        let pika = Self::setup(ctx).await?;
-        pika.set_comparisons(Comparisons::EdaBits);
-        Ok(pika)
-    }
-}
-
-impl Tested for PikaMalicious {
-    const ALL_SEE_OPENINGS: bool = false;
-
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::set_up(ctx, Params::default(), None).await
-    }
-}
 
 impl Pika {
     /// Returns a party with these seeds, by party, for tests that enumerate all randomness.
     pub fn insecure_with_seeds(me: usize, seed_of: impl Fn(usize) -> Seed) -> Result<Pika> {
         Ok(Self::with(me, std::array::from_fn(seed_of), *Self::dry(PARTIES, me)?.session()))
-    }
-
-    /// Serves the draws of a dry run from these vectors and matrices of bits.
-    pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
-        let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) =
-                (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
-            (kind, Material::new(vectors, bits))
-        });
-        self.stock.fill(demand, stock.collect());
     }
 
     /// Returns the names of the masks of factors that exist.

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use quorate_circuits::{Order, Program, catalog};
 use quorate_crypto::Seed;
+use quorate_engine::testing::granting;
 use quorate_engine::{Ctx, Demand, Party, Phase, Result, dry};
 use quorate_gadgets::{Choices, Family, Width};
 use quorate_net::{Frame, Interrupt, Net, NetError, Wait, memory};
@@ -176,7 +177,7 @@ fn run<S: Family>(
     next: impl Fn(),
 ) -> Result<[f64; 2]> {
     let (me, choices) = (party.me(), Choices::default());
-    party.insecure_coins(me as u64);
+    party.set_coins(Seed::from_bytes([me as u8; 32]));
     next();
     let mut setup = party.begin_alone()?;
     let coins = Seed::from_bytes([me as u8; 32]);
@@ -238,10 +239,9 @@ fn replay<S: Family>(parties: usize, me: usize, what: (Operation, usize), worker
     let net = Watched { net, source: played.clone() };
     let runs = RefCell::new(record.lock().expect("one thread").clone().into_iter());
     let measured = move || {
-        let mut party = Party::new(Box::new(net));
+        let mut party = Party::new(granting(Box::new(net)));
         threads::set_threads(workers).expect("threads for kernels");
         party.set_workers(workers).expect("threads");
-        party.insecure_credit();
         let next = || played.0.lock().expect("one thread").extend(runs.borrow_mut().next().unwrap_or_default());
         let seconds = run::<S>(&mut party, what, demand::<S>(parties, me, what), next).expect("a replay");
         party.leave(true);

@@ -132,7 +132,7 @@ fn seen<S: Family>(workers: &[usize], jitter: u64, what: What) -> Vec<Seen> {
         let me = party.me();
         party.set_workers(workers[me]).unwrap();
         party.insecure_jitter(jitter + me as u64);
-        party.insecure_coins(me as u64);
+        party.set_coins(Seed::from_bytes([me as u8; 32]));
         party.insecure_record();
         let s = set_up::<S>(&mut party);
         ran(&mut party, &s, what)
@@ -252,7 +252,7 @@ impl Visit for SideBySide {
             sides.iter().map(|_| memory::mesh(self.0).into_iter().map(Some).collect()).map(Mutex::new).collect();
         let all = testing::parties(self.0, |mut party| {
             let me = party.me();
-            party.insecure_coins(me as u64);
+            party.set_coins(Seed::from_bytes([me as u8; 32]));
             let s = set_up::<S>(&mut party);
             party.insecure_record();
             let again = |party: &mut Party, s: &S| [0; 2].map(|_| ran(party, s, What::Operations(40)));
@@ -261,8 +261,8 @@ impl Visit for SideBySide {
                     let net: memory::MemoryNet = mesh.lock().unwrap()[me].take().unwrap();
                     let s = s.beside().unwrap();
                     scope.spawn(move || {
-                        let mut party = Party::on_side(Box::new(net), side).unwrap();
-                        party.insecure_coins(me as u64);
+                        let mut party = testing::watched(Box::new(net), |net| Party::on_side(net, side).unwrap());
+                        party.set_coins(Seed::from_bytes([me as u8; 32]));
                         party.insecure_record();
                         again(&mut party, &s)
                     })

@@ -37,6 +37,7 @@ impl Session {
     }
 
     /// Builds what an earlier program kept under a name: the sum of parts that parties input.
+    #[allow(clippy::too_many_arguments)] // the signature for Python
     fn kept(
         &self,
         py: Python<'_>,

@@ -47,8 +47,6 @@ mod share;
 mod shuffle;
 mod split;
 mod stock;
-#[cfg(feature = "testing")]
-mod testing;
 mod three;
 mod three_shuffle;
 

@@ -81,10 +81,30 @@ impl Rss {
         let seeds = exchange_seeds(ctx, &maps, &mut coins).await?;
         let bind = |seed: &SeedBytes| Seed::from_bytes(**seed).derive("quorate/rss/share", session.as_bytes());
         let seeds = seeds.iter().map(bind).collect();
-        let private = own.derive("quorate/rss/private", b"");
+        Ok(Self::with(maps, seeds, own.derive("quorate/rss/private", b""), session))
+    }
+
+    /// Returns a party of a session with seeds that its parties have agreed on already: by `seed_of` the seed of each
+    /// set of parties, as a mask, to which this one does not belong, and `private` for what it draws alone.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`].
+    pub fn with_seeds(
+        session: SessionId,
+        (parties, me): (usize, usize),
+        seed_of: impl Fn(u8) -> Seed,
+        private: Seed,
+    ) -> Result<Rss> {
+        Self::check_parties(parties)?;
+        let maps = Maps::new(parties, me);
+        let seeds = maps.held.iter().map(|&set| seed_of(set)).collect();
+        Ok(Self::with(maps, seeds, private, session))
+    }
+
+    fn with(maps: Maps, seeds: Vec<Seed>, private: Seed, session: SessionId) -> Rss {
         let public = public_seed(&session);
         let (stock, forms, accepted) = Default::default();
-        Ok(Rss(Arc::new(State { maps, seeds, private, public, accepted, stock, forms, session })))
+        Rss(Arc::new(State { maps, seeds, private, public, accepted, stock, forms, session }))
     }
 
     /// Returns a party for dry runs; it has no seeds, since nothing is drawn.
@@ -93,17 +113,8 @@ impl Rss {
     /// [`Misuse::Parties`].
     pub fn dry(parties: usize, me: usize) -> Result<Rss> {
         Self::check_parties(parties)?;
-        let session = SessionId::from_bytes([0; 32]);
-        Ok(Rss(Arc::new(State {
-            maps: Maps::new(parties, me),
-            seeds: Vec::new(),
-            private: Seed::from_bytes([0; SEED_BYTES]),
-            public: public_seed(&session),
-            accepted: Arc::default(),
-            stock: Stock::default(),
-            forms: Held::default(),
-            session,
-        })))
+        let (private, session) = (Seed::from_bytes([0; SEED_BYTES]), SessionId::from_bytes([0; 32]));
+        Ok(Self::with(Maps::new(parties, me), Vec::new(), private, session))
     }
 
     /// Returns another handle of this party, for runs beside those of this one: the same keys, and no correlations.

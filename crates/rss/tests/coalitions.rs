@@ -112,7 +112,7 @@ impl Case {
             let seed_of =
                 |set: u8| Seed::insecure_with_tape([0; 32], missing.get(&set).unwrap_or_else(|| &fixed[&set]).clone());
             let private_seed = Seed::insecure_with_tape([0; 32], private.clone());
-            let rss = Rss::insecure_with_seeds(self.n, me, seed_of, private_seed).unwrap();
+            let rss = Rss::with_seeds(session(), (self.n, me), seed_of, private_seed).unwrap();
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let revealed = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();
@@ -416,10 +416,11 @@ fn injected_random_bits() {
             for (block, var) in [(next, input), (after, mask), (next, mask)] {
                 plan.draw_var(case.key(), piece(block), var);
             }
+            // Bits that are made on demand begin at depth 0, so what is opened comes before their second message.
             let layout = |from, i| match (from == next, i) {
                 (true, 0) => piece(next),
-                (true, 1) => piece(after),
-                (true, _) => Layout::Element { k },
+                (true, 1) if opened => Layout::Element { k },
+                (true, _) => piece(after),
                 (false, _) => piece(next),
             };
             let seen = case.observe(&plan, layout, async |rss, ctx| {

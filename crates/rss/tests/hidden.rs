@@ -106,7 +106,7 @@ impl Case {
         let known = || Seed::insecure_with_tape([0; 32], tape.clone());
         let of_key = |set: u8| if set == self.coalition { Seed::from_bytes([set; 32]) } else { known() };
         let own = if self.has(me) { known() } else { Seed::from_bytes([100 + me as u8; 32]) };
-        let rss = Rss::insecure_with_seeds(self.n, me, of_key, own).unwrap();
+        let rss = Rss::with_seeds(session(), (self.n, me), of_key, own).unwrap();
         rss.set_forms(self.forms);
         (rss, tape)
     }
@@ -117,7 +117,10 @@ impl Case {
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let (elements, bits) = run.phase(Phase::Offline, async |ctx| work.run(&rss, ctx).await).unwrap();
+            run.finish();
             assert!(self.known == 0 || tape.drawn() <= KNOWN_BYTES * LEN, "a tape is too short, {self:?}, {work:?}");
+            let heard = party.insecure_transcript();
+            let mut run = party.begin_alone().unwrap();
             let open = async |ctx: &Ctx| {
                 let mut opened: Vec<Bits> = Vec::new();
                 for x in &elements {
@@ -131,19 +134,19 @@ impl Case {
             };
             let opened = run.phase(Phase::Online, open).unwrap();
             run.finish();
-            let transcript = party.insecure_transcript();
+            let transcripts = [heard, party.insecure_transcript()];
             party.leave(false);
-            (transcript, opened)
+            (transcripts, opened)
         });
-        let of_phase = |phase: Phase| -> Vec<Column> {
-            let heard = (0..self.n).filter(|&party| self.has(party)).flat_map(|party| &runs[party].0);
-            let heard = heard.filter(|message| message.phase == phase && !self.has(message.from));
+        let of_run = |run: usize| -> Vec<Column> {
+            let heard = (0..self.n).filter(|&party| self.has(party)).flat_map(|party| &runs[party].0[run]);
+            let heard = heard.filter(|message| !self.has(message.from));
             heard.flat_map(|message| columns(&message.bytes, LANES, &[1, BLOCKS])).collect()
         };
         // Each party has another role in each block, so a test of all parties needs only one block.
         let first = |bits: &Bits| (0..bits.rows()).map(|row| bits.words_of(row)[..LANES / 64].to_vec()).collect();
         let hidden = runs[0].1.iter().map(first).collect();
-        Seen { heard: of_phase(Phase::Offline), opened: of_phase(Phase::Online), hidden }
+        Seen { heard: of_run(0), opened: of_run(1), hidden }
     }
 
     /// Checks that no column depends on a secret. Returns the number of columns tested.

@@ -85,7 +85,7 @@ fn masks_with(n: usize, forms: Forms, changed: Changed, cut: Option<u32>) -> (Ve
         let me = party.me();
         let seed = |of: u8, this: Changed| Seed::from_bytes([of; 32]).derive("test", &[u8::from(changed == this)]);
         let private = seed(me as u8, Changed::Coins(me));
-        let rss = Rss::insecure_with_seeds(n, me, |set| seed(set, Changed::Key(set)), private).unwrap();
+        let rss = Rss::with_seeds(session(), (n, me), |set| seed(set, Changed::Key(set)), private).unwrap();
         rss.set_forms(forms);
         let mut run = party.begin_alone().unwrap();
         let work = async |ctx: &Ctx| {

@@ -19,7 +19,7 @@ fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Resu
     let transcripts = parties(n, |mut party| {
         let zeros = || Seed::insecure_with_tape([0; 32], Tape::new(Vec::new()));
         let seed_of = |set: u8| if set == key { Seed::from_bytes([set; 32]) } else { zeros() };
-        let rss = Rss::insecure_with_seeds(n, party.me(), seed_of, zeros()).unwrap();
+        let rss = Rss::with_seeds(session(), (n, party.me()), seed_of, zeros()).unwrap();
         party.insecure_record();
         let mut run = party.begin_alone().unwrap();
         run.phase(Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();

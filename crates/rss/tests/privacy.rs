@@ -206,17 +206,20 @@ fn observe<T>(
         let own = plan.tape(Source::Private { party: me });
         let (len, private) = (own.len(), Tape::new(own));
         let seed_of = |set: u8| Seed::insecure_with_tape([0; 32], shared[set.trailing_zeros() as usize].clone());
-        let rss = Rss::insecure_with_seeds(N, me, seed_of, Seed::insecure_with_tape([0; 32], private.clone())).unwrap();
+        let own = Seed::insecure_with_tape([0; 32], private.clone());
+        let rss = Rss::with_seeds(session(), (N, me), seed_of, own).unwrap();
         party.insecure_record();
         let mut run = party.begin_alone().unwrap();
         let made = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();
+        run.finish();
+        let transcript = party.insecure_transcript();
         for (by, tape) in shared.iter().enumerate().filter(|(by, _)| *by != me) {
             assert_eq!(tape.drawn(), missed[by].len(), "key {by} at party {me}");
         }
         assert_eq!(private.drawn(), len, "coins of party {me}");
+        let mut run = party.begin_alone().unwrap();
         let revealed = run.phase(Phase::Online, async |ctx| reveal(&rss, ctx, made).await).unwrap();
         run.finish();
-        let transcript = party.insecure_transcript();
         party.leave(false);
         Seen { views: decode(plan, me, &transcript, messages), revealed }
     })
@@ -237,8 +240,7 @@ fn decode(
         .map(|&(_, layout, var)| plan.masked(layout, plan.values(var)))
         .collect();
     for from in 0..N {
-        let received: Vec<&Received> =
-            transcript.iter().filter(|m| m.from == from && m.phase == Phase::Offline).collect();
+        let received: Vec<&Received> = transcript.iter().filter(|message| message.from == from).collect();
         let layouts = messages(me, from);
         assert_eq!(received.len(), layouts.len(), "messages from {from} to {me}");
         columns.extend(received.into_iter().zip(layouts).map(|(message, layout)| plan.unpack(layout, &message.bytes)));

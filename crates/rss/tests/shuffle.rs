@@ -66,7 +66,7 @@ fn the_order_depends_on_every_key() {
             let seed_of = |set: u8| Seed::from_bytes([set; 32]).derive("test", &[u8::from(changed == Some(set))]);
             let orders = parties(n, |mut party| {
                 let private = Seed::from_bytes([0xee; 32]);
-                let rss = Rss::insecure_with_seeds(n, party.me(), seed_of, private).unwrap();
+                let rss = Rss::with_seeds(session(), (n, party.me()), seed_of, private).unwrap();
                 let mut run = party.begin_alone().unwrap();
                 let work = async |ctx: &Ctx| {
                     let x = rss.public(&Vector::from_u64s(Ring::of(8), &values));

@@ -46,7 +46,7 @@ fn drawn(n: usize, lens: &[usize]) -> Vec<Vec<Vec<u64>>> {
     let results = parties(n, |mut party| {
         let (demand, _) = dry_online(n, party.me(), &online);
         let private = Seed::from_bytes([party.me() as u8; 32]);
-        let rss = Rss::insecure_with_seeds(n, party.me(), |set| Seed::from_bytes([set; 32]), private).unwrap();
+        let rss = Rss::with_seeds(session(), (n, party.me()), |set| Seed::from_bytes([set; 32]), private).unwrap();
         let mut run = party.begin_alone().unwrap();
         run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
         let work = async |ctx: &Ctx| {

@@ -1,15 +1,12 @@
 //! Sessions that record one of their parties, and sessions in which that party computes again, alone, against the
-//! record. Only under the feature `replay`, which no wheel has: coins come from a known seed.
+//! record. Only under the feature `replay`, which no wheel has. All coins grow from the seed of the options.
 
-use quorate_engine::testing::{Played, Record, insecure_party};
+use quorate_engine::testing::{Played, Record};
 use quorate_net::Net;
 
 use crate::connect::LocalLinks;
 use crate::error::SessionError;
 use crate::session::{LocalOptions, Session};
-
-/// The seed of the coins that the party tosses.
-const COINS: u64 = 1;
 
 /// The record of a party in a local session.
 #[derive(Clone)]
@@ -35,7 +32,6 @@ impl Session {
         let record = Record::default();
         let links = |net: Box<dyn Net>| if net.me() == party { record.listening(net) } else { net };
         let nets = LocalLinks::new(options.parties, None).mesh().into_iter().map(links).collect();
-        let _coins = insecure_party(party, COINS, false);
         let session = Session::local_over(options.clone(), nets)?;
         Ok((session, Recording { record, options, party }))
     }
@@ -50,7 +46,6 @@ impl Session {
         let mut options = options.clone();
         options.options.threads = Some(threads);
         let (net, played) = record.playing(*party, options.parties, hashes);
-        let _coins = insecure_party(*party, COINS, true);
         Ok((Session::local_over(options, vec![net])?, played))
     }
 }

@@ -361,9 +361,9 @@ mod tests {
 
     const RING: Ring = Ring::of(72);
 
-    /// Two parties authenticate two zeros each, and `change` alters one party's part of the vector OLE. Returns how
-    /// each ends, and the messages of one element for each row that it receives.
-    fn checked(change: impl Fn(&mut Pending) + Sync) -> Vec<(Result<()>, Vec<Vec<u8>>)> {
+    /// Two parties authenticate two zeros each, and `change` alters one party's part of the vector OLE; it also gets
+    /// that party's end of it. Returns how each ends, and the messages of one element for each row that it receives.
+    fn checked(change: impl Fn(&mut Pending, &Vole) + Sync) -> Vec<(Result<()>, Vec<Vec<u8>>)> {
         parties(2, |mut party| {
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
@@ -372,7 +372,7 @@ mod tests {
                 let voles = s.keys().voles();
                 let (mut pending, masks) = voles.exchange_ole(ctx, &[Own::each(&Vector::zeros(RING, 2))]).await?;
                 if ctx.me() == 1 {
-                    change(&mut pending[0]);
+                    change(&mut pending[0], voles.with(0)?);
                 }
                 voles.keys.one_check(async || voles.check_ole(ctx, &pending, &masks).await).await
             });
@@ -385,19 +385,20 @@ mod tests {
     /// Without masks, the sums of a vector of zeros would be zeros.
     #[test]
     fn what_the_check_says_of_values_is_masked() {
-        for (done, said) in checked(|_| ()) {
+        for (done, said) in checked(|_, _| ()) {
             assert!(done.is_ok() && said.len() == 1 && said.iter().flatten().any(|&byte| byte != 0), "{done:?}");
             assert!(said.iter().all(|said| said.iter().any(|&byte| byte != 0)), "{said:?}");
         }
     }
 
-    /// Tags that are off so that the sum of the errors is zero.
+    /// Tags that are off so that the sum of the errors is zero: by multiples of the digits of the cheater's key.
     #[test]
     fn each_element_counts_by_a_coin_of_its_own() {
         for by in [[1, 0], [1, -1], [-(1 << 40), 1 << 40]] {
-            let ends = checked(|pending| pending.v[0].insecure_add(0, &Vector::from_i64s(RING, &by)));
+            let by = Vector::from_i64s(RING, &by);
+            let ends = checked(|pending, vole| pending.v[0] = vole.of_owner(&pending.v[0], &by));
             let found = |done: &Result<()>| matches!(done, Err(Error::Cheating { check: CHECK }));
-            assert!(found(&ends[0].0), "{by:?}: {:?}", ends[0].0);
+            assert!(found(&ends[0].0), "{:?}: {:?}", by.to_i128s(), ends[0].0);
         }
     }
 }

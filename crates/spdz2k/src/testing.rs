@@ -1,11 +1,9 @@
-//! **Insecure**: what tests look at, short keys, and the family as tests of gadgets set it up.
+//! **Insecure**: what tests look at, and short keys.
 
 use quorate_authenticated::shared::Shared;
 use quorate_authenticated::{Authenticated, Dims, Params as Online, SharedBits, Tagged};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Misuse, Phase, Result, Stocks, dry};
-use quorate_gadgets::MakesAhead;
-use quorate_gadgets::testing::Tested;
+use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
 use crate::dealer::Dealer;
@@ -57,7 +55,7 @@ impl Keys<'_> {
     /// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
     ///
     /// # Errors
-    /// [`Misuse`] unless these are two parties, and those of [`Keys::triples`].
+    /// [`Misuse`](quorate_engine::Misuse) unless these are two parties, and those of [`Keys::triples`].
     pub async fn one_sided_triples(&self, ctx: &Ctx, owners: [usize; 2], ring: Ring, len: usize) -> Result<Triples> {
         onesided::make(*self, ctx, owners, ring, len).await
     }
@@ -66,7 +64,8 @@ impl Keys<'_> {
     /// matrices that the second one knows, and their products.
     ///
     /// # Errors
-    /// [`Misuse`] unless these are two parties, and matrices have elements; those of [`Keys::triples`].
+    /// [`Misuse`](quorate_engine::Misuse) unless these are two parties, and matrices have elements; those of
+    /// [`Keys::triples`].
     pub async fn matrix_triples(
         &self,
         ctx: &Ctx,
@@ -140,37 +139,5 @@ impl Spdz2k {
     /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.online.insecure_alpha()
-    }
-}
-
-/// The variable that tests of gadgets set in a process of their own to run on correlations that parties make: with the
-/// usual form of triples and bits, or with another one under short keys.
-const FORM: &str = "QUORATE_TEST_FORM";
-
-/// Runs on a dealer's correlations where `QUORATE_TEST_FORM` names no form.
-impl Tested for Spdz2k {
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        let params = match std::env::var(FORM).as_deref() {
-            Err(_) => return Dealer.set_up(ctx, Params::default(), None).await,
-            Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
-            Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
-            Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
-            Ok("usual") => Params::default(),
-            Ok(_) => {
-                return Err(Misuse::Other { what: "QUORATE_TEST_FORM names no form of triples or bits" }.into());
-            }
-        };
-        Self::set_up(ctx, params, None).await
-    }
-
-    async fn make_ahead(&self, ctx: &Ctx, work: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
-        if self.protocols.transfers.is_none() {
-            return Ok(());
-        }
-        let dry = Self::new_dry(ctx.parties(), ctx.me(), self.params())?;
-        dry.record_demand();
-        let on_shapes = async |ctx: &Ctx| work(&dry, ctx).await;
-        dry::run(ctx.me(), ctx.parties(), Phase::Online, on_shapes)?;
-        self.make_all(ctx, dry.take_demand()).await
     }
 }

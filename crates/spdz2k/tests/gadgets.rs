@@ -3,7 +3,7 @@
 
 use quorate_engine::Sharing;
 use quorate_gadgets::testing::{
-    convolutions::convolutions, everything_equals_integers, exhaustive, lookups, mask, noise, run, share, wide,
+    CHOICES, convolutions::convolutions, everything_equals_integers, exhaustive, lookups, mask, noise, run, share, wide,
 };
 use quorate_ring::Ring;
 use quorate_spdz2k::Spdz2k;
@@ -64,8 +64,13 @@ fn everything_in_rings_of_all_carriers() {
 
 /// Names a case to a process of this test.
 const CASE: &str = "QUORATE_TEST_CASE";
-/// The variable that sets the form of triples or bits, which parties then make.
-const FORM: &str = "QUORATE_TEST_FORM";
+/// The choices of sessions by form: how triples and bits are made, by the parties themselves.
+const FORMS: [(&str, &str); 4] = [
+    ("usual", "offline=protocol"),
+    ("paper", "offline=protocol,mac=32,allow_weak=yes,bits=paper"),
+    ("bucket", "offline=protocol,mac=32,allow_weak=yes,triples=bucket"),
+    ("twokeys", "offline=protocol,mac=32,allow_weak=yes,triples=twokeys"),
+];
 
 /// A form, and the test that runs on it.
 type Case = (&'static str, fn());
@@ -109,7 +114,7 @@ fn all_inputs_of_tiny_rings_on_correlations_that_parties_make() {
         let test = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "gadgets::all_inputs_of_tiny_rings_on_correlations_that_parties_make", "--nocapture"])
             .env(CASE, case.to_string())
-            .env(FORM, form)
+            .env(CHOICES, FORMS.iter().find(|(name, _)| name == form).unwrap().1)
             .output()
             .unwrap();
         // Printed on a separate, indented line, so that a count of tests does not count this one twice.

@@ -149,7 +149,7 @@ impl Runs {
         fault: Option<Fault>,
     ) -> (End, bool) {
         let (me, mut online) = (party.me(), false);
-        party.insecure_coins(round.into());
+        party.set_coins(Seed::from_bytes([round; 32]));
         let mut run = party.begin_alone().unwrap();
         let coins = Seed::from_bytes([3 * round + me as u8; 32]);
         let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params(), Some(&coins)).await;

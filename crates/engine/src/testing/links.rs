@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use quorate_net::memory::{self, MemoryNet};
 use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
 
-use super::{Change, workers};
-use crate::wire::{self, FrameType, HEADER_BYTES, Piece, Tag};
+use super::messages::{Change, is_message, pieces};
+use super::workers;
+use crate::wire::{self, FrameType, HEADER_BYTES};
 
 /// The interval at which a waiting party checks whether all others wait, too.
 const STEP: Duration = Duration::from_millis(1);
@@ -174,21 +175,6 @@ impl State {
         }
         Treated { frame: out, exchanged, ends: false }
     }
-}
-
-/// Returns the pieces of a frame of data, each with the range of its header.
-fn pieces(frame: &[u8]) -> Vec<(Piece, Range<usize>)> {
-    let (mut pieces, mut at) = (Vec::new(), HEADER_BYTES);
-    while let Some(piece) = (at < frame.len()).then(|| wire::piece(frame, at).ok()).flatten() {
-        let (head, end) = (at..piece.payload.start, piece.payload.end);
-        pieces.push((piece, head));
-        at = end;
-    }
-    pieces
-}
-
-fn is_message(piece: &Piece) -> bool {
-    matches!(piece.tag, Tag::Last | Tag::More) && !piece.payload.is_empty()
 }
 
 fn is_data(frame: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 //! when they arrived, so that they do not all lie in memory. Several workers send in another order than one: frames
 //! that were only there once the party has sent as much as when it was recorded would keep them waiting. What the party
 //! sends is dropped after it was compared with the record, so no other thread takes a core. Credit that arrives before
-//! its lane begins is lost, so a party that is replayed sends without it ([`insecure_party`](super::insecure_party)).
+//! its lane begins is lost, so what a replayed party sends is granted at once ([`granting`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use quorate_net::memory::{self, MemoryNet};
 use quorate_net::{Frame, Interrupt, Net, NetError, Wait};
 
+use super::granting;
 use crate::lane::LaneId;
 use crate::wire::{self, FrameType, HEADER_BYTES, Tag};
 
@@ -133,7 +134,7 @@ impl Record {
         let sent = Arc::new(Mutex::new(if hashes { Sent::hashed() } else { Sent::default() }));
         let played = Played { sent, record: self.clone() };
         let net = Playing { inner, _peers: peers, arrived, begun: 0, played: played.clone() };
-        (Box::new(net), played)
+        (granting(Box::new(net)), played)
     }
 
     /// Returns the number of frames and their bytes.
@@ -336,7 +337,6 @@ mod tests {
         let (net, played) = record.playing(0, 2, hashes);
         let mut party = Party::new(net);
         party.set_workers(workers).unwrap();
-        party.insecure_credit();
         (program(&mut party, last), played)
     }
 

@@ -3,7 +3,8 @@
 use quorate_engine::{Form, Linear};
 use quorate_ring::{Conv, Ring, Vector};
 
-use super::{Tested, agreed, shown};
+use super::{agreed, shown};
+use crate::Family;
 use crate::testing::wide::{numbers, share_wide, wrapped};
 
 /// Returns small convolutions of all types: several images, channels and filters, groups, padding, strides, dilation.
@@ -21,7 +22,7 @@ pub fn kinds() -> Vec<Conv> {
 }
 
 /// Tests convolutions with both operands secret, and with either one public.
-pub fn convolutions<S: Tested>(n: usize, k: u32) {
+pub fn convolutions<S: Family>(n: usize, k: u32) {
     let ring = Ring::of(k);
     for conv in kinds() {
         let lens = conv.lens();

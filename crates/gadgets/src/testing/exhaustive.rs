@@ -5,14 +5,12 @@ use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
 
 use super::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
-use super::{
-    Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
-};
+use super::{agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed};
 use crate::extremum::{Best, arg_extremum, extremum};
-use crate::{Sign, Width, adder, compare};
+use crate::{Family, Sign, Width, adder, compare};
 
 /// Tests top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for these numbers of parties.
-pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
+pub fn bits_of_all_elements<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -38,7 +36,7 @@ pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
 }
 
 /// Tests conversions of bits to elements, for these numbers of parties.
-pub fn bits_become_elements_of_every_ring<S: Tested>(parties: &[usize]) {
+pub fn bits_become_elements_of_every_ring<S: Family>(parties: &[usize]) {
     let values = [true, false, true, true, false, false, true];
     for &n in parties {
         for k in 1..=64 {
@@ -53,7 +51,7 @@ pub fn bits_become_elements_of_every_ring<S: Tested>(parties: &[usize]) {
 }
 
 /// Tests less-than of all pairs of elements, over the full range and for differences of limited width.
-pub fn comparison_of_all_pairs<S: Tested>(cases: &[(usize, u32)]) {
+pub fn comparison_of_all_pairs<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -81,7 +79,7 @@ pub fn comparison_of_all_pairs<S: Tested>(cases: &[(usize, u32)]) {
 }
 
 /// Tests comparisons of shared bits with public numbers, all pairs.
-pub fn bits_against_public_numbers<S: Tested>(cases: &[(usize, u32)]) {
+pub fn bits_against_public_numbers<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -100,7 +98,7 @@ pub fn bits_against_public_numbers<S: Tested>(cases: &[(usize, u32)]) {
 }
 
 /// Tests sums and carries of all pairs of numbers given by their bits.
-pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
+pub fn sums_of_bits_with_all_carries<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -134,7 +132,7 @@ pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
 }
 
 /// Tests exact truncations, of all numbers and of those that fit one bit less.
-pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32)]) {
+pub fn truncation_of_all_elements_by_every_shift<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -161,7 +159,7 @@ pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32
 }
 
 /// Tests the paper's cheaper truncations of all values of every width: how far each is off, and how often.
-pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
+pub fn cheaper_truncation_of_all_values<S: Family>(cases: &[(usize, u32)]) {
     const TIMES: usize = 24;
     for &(n, k) in cases {
         let ring = Ring::of(k);
@@ -206,7 +204,7 @@ pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
 }
 
 /// Tests conversion from 64 bits to wider rings, and exact truncation there, for these numbers of parties.
-pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
+pub fn rings_wider_than_a_word<S: Family>(parties: &[usize]) {
     let values: Vec<u64> = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0x0123_4567_89ab_cdef].into();
     for &n in parties {
         for wide in [65, 97, 126] {
@@ -230,7 +228,7 @@ pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
 }
 
 /// Tests selections by a bit among all pairs of elements.
-pub fn selection_by_every_bit<S: Tested>(cases: &[(usize, u32)]) {
+pub fn selection_by_every_bit<S: Family>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
             let ring = Ring::of(k);
@@ -259,7 +257,7 @@ fn all_columns(k: u32, rows: u32) -> Vec<u64> {
 }
 
 /// Tests extrema and their places in all columns of that many rows over Z_2^k: parties, k, rows.
-pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) {
+pub fn extrema_of_all_columns_with_ties<S: Family>(cases: &[(usize, u32, u32)]) {
     for &(n, k, rows) in cases {
         let (ring, index_ring) = (Ring::of(k), Ring::of(3));
         let values = all_columns(k, rows);
@@ -286,7 +284,7 @@ pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) 
 }
 
 /// Tests lengths that fill no word, no byte and no chunk, and lengths that need several chunks: parties, lengths.
-pub fn every_length<S: Tested>(cases: &[(usize, &[usize])]) {
+pub fn every_length<S: Family>(cases: &[(usize, &[usize])]) {
     let k = 9;
     let ring = Ring::of(k);
     for &(n, lengths) in cases {

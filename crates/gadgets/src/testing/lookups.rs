@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use quorate_ring::{Ring, Vector};
 
-use super::{Tested, agreed, all, noise, open, open_bits, share, signed};
+use super::{agreed, all, noise, open, open_bits, share, signed};
 use crate::lookup::{Entries, Lookup, Operand};
-use crate::{Functions, Width};
+use crate::{Family, Width};
 
 /// Returns the place of a number's entry: its own, or that of the nearest end.
 fn place(table: &Lookup, x: i64) -> usize {
@@ -19,7 +19,7 @@ const LARGE: usize = 256;
 /// Tests look-ups of all numbers of Z_2^k that have an entry, and of all numbers of Z_2^k. The tables have these sizes,
 /// pseudorandom entries, several first numbers, and rings that are smaller, equal and larger. Large tables get one
 /// first number for each ring.
-pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: u32, sizes: &[usize]) {
+pub fn every_number_in_tables_of_every_size<S: Family>(n: usize, k: u32, sizes: &[usize]) {
     let ring = Ring::of(k);
     for &size in sizes {
         for (i, (bits, result)) in [(3, 3), (9, 9), (2, 40)].into_iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
     }
 }
 
-fn check<S: Tested + Functions>(n: usize, ring: Ring, x: &[u64], table: &Lookup, values: &[i64]) {
+fn check<S: Family>(n: usize, ring: Ring, x: &[u64], table: &Lookup, values: &[i64]) {
     let (numbers, bits) = agreed::<S, _>(n, async |s, ctx| {
         let shared = share(s, ctx, ring, x).await?;
         let numbers = s.lookup(ctx, &shared, table).await?;

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Checked, Costs, Ctx, Error, Form, Party, Phase, Result, Sharing};
+use quorate_engine::{Checked, Costs, Ctx, Error, Form, Party, Phase, Result, Sharing, dry};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::extremum::{Best, extremum};
-use crate::{Gadgets, Width};
+use crate::{Choices, Family, Width};
 
 pub mod convolutions;
 pub mod exhaustive;
@@ -17,32 +17,49 @@ pub mod secrets;
 pub mod trunc_paper;
 pub mod wide;
 
-/// A sharing under test.
-#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Tested: Gadgets + Sized {
-    /// Whether all parties see opened values; otherwise tests reveal what they compare, and check it in the end.
-    const ALL_SEE_OPENINGS: bool = Self::CHECKED;
+/// The variable with the choices of a process among the options of the family under test, as `NAME=VALUE,NAME=VALUE`.
+/// Where it is set, parties make their correlations ahead.
+pub const CHOICES: &str = "QUORATE_TEST_CHOICES";
 
-    /// Sets up one party's end of the sharing.
-    async fn set_up(ctx: &Ctx) -> Result<Self>;
+/// Choices that tests make of the families that have such options: tests of keys ask for keys, and most tests are not
+/// about the making of correlations.
+const USUAL: &str = "comparisons=edabits,offline=insecure_dealer";
 
-    /// Makes the correlations that `work` will draw, offline, if they are not made on demand.
-    async fn make_ahead(&self, _: &Ctx, _: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
-        Ok(())
+/// Returns the choices of tests of a family.
+fn choices<S: Family>() -> Choices {
+    let (given, mut choices) = (std::env::var(CHOICES), Choices::default());
+    for choice in given.as_deref().unwrap_or(USUAL).split(',').filter(|choice| !choice.is_empty()) {
+        let (name, value) = choice.split_once('=').expect("a choice is NAME=VALUE");
+        match S::DESCRIPTOR.option(name) {
+            Some(option) => assert!(choices.choose(option, value), "no such choice: {choice}"),
+            None => assert!(given.is_err(), "no such option: {name}"),
+        }
     }
+    choices
 }
 
-/// Sets up a party's end of a sharing, in a run of its own.
-pub fn ready<S: Tested>(party: &mut Party) -> S {
+/// Makes the correlations that `work` will draw, if the process makes them ahead.
+async fn make_ahead<S: Family>(s: &S, ctx: &Ctx, work: impl AsyncFn(&S, &Ctx) -> Result<()>) -> Result<()> {
+    if std::env::var_os(CHOICES).is_none() {
+        return Ok(());
+    }
+    let dry = S::dry(ctx.parties(), ctx.me(), &choices::<S>())?;
+    dry.record_demand();
+    dry::run(ctx.me(), ctx.parties(), Phase::Online, async |ctx: &Ctx| work(&dry, ctx).await)?;
+    s.prepare(ctx, dry.take_demand(), async |_: &Ctx| Ok(())).await.map(drop)
+}
+
+/// Sets up a party's end of a family, in a run of its own.
+pub fn ready<S: Family>(party: &mut Party) -> S {
     let mut run = party.begin_alone().unwrap();
-    let s = run.phase(Phase::Offline, S::set_up).unwrap();
+    let s = run.phase(Phase::Offline, async |ctx| S::setup(ctx, None, &choices::<S>()).await).unwrap();
     run.finish();
     s
 }
 
 /// Runs `work` online at each of `n` parties, after a setup of its own, and checks everything that it opened.
 /// Correlations are made on demand, or ahead.
-pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
+pub fn run<S: Family, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
         let s: S = ready(&mut party);
         let mut run = party.begin_alone().unwrap();
@@ -51,7 +68,7 @@ pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<
             s.check(ctx).await.map(|_| out)
         };
         let ahead = async |s: &S, ctx: &Ctx| checked(s, ctx).await.map(drop);
-        run.phase(Phase::Offline, async |ctx| s.make_ahead(ctx, ahead).await).unwrap();
+        run.phase(Phase::Offline, async |ctx| make_ahead(&s, ctx, ahead).await).unwrap();
         let out = run.phase(Phase::Online, async |ctx| checked(&s, ctx).await).unwrap();
         let costs = run.finish();
         party.leave(false);
@@ -60,7 +77,7 @@ pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<
 }
 
 /// Calls [`run`], and returns the result, which must be the same at all parties.
-pub fn agreed<S: Tested, T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> T {
+pub fn agreed<S: Family, T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> T {
     let mut outputs = run(n, work);
     let (first, _) = outputs.swap_remove(0);
     for (other, _) in &outputs {
@@ -126,10 +143,16 @@ pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize,
 
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
+/// Returns whether all parties see opened values. Where some hold no shares, or nothing is checked, tests reveal what
+/// they compare.
+fn all_see_openings<S: Family>() -> bool {
+    S::CHECKED && S::PROVES_NOTHING.is_none()
+}
+
 /// Returns what every party sees of a value. Without checks it is revealed, since not all parties need see opened
 /// values.
-pub async fn shown<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
-    match S::ALL_SEE_OPENINGS {
+pub async fn shown<S: Family>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
+    match all_see_openings::<S>() {
         true => Ok((*s.open(ctx, x).await?).clone()),
         false => Ok((*s.reveal(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
     }
@@ -137,20 +160,20 @@ pub async fn shown<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
 
 /// Returns what every party sees of bits. Without checks they are revealed, since not all parties need see opened
 /// values.
-pub async fn shown_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
-    match S::ALL_SEE_OPENINGS {
+pub async fn shown_bits<S: Family>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
+    match all_see_openings::<S>() {
         true => Ok((*s.open_bits(ctx, x).await?).clone()),
         false => Ok((*s.reveal_bits(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
     }
 }
 
 /// Shows the elements to all parties.
-pub async fn open<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
+pub async fn open<S: Family>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
     Ok(shown(s, ctx, x).await?.to_u64s())
 }
 
 /// Shows the bits to all parties.
-pub async fn open_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
+pub async fn open_bits<S: Family>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
     Ok(shown_bits(s, ctx, x).await?.to_bools())
 }
 
@@ -183,7 +206,7 @@ fn wrapped(k: u32, x: i128) -> i128 {
 
 /// Tests products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k,
 /// compared with integers.
-pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs: &[(u64, u64)]) {
+pub fn everything_equals_integers<S: Family>(n: usize, k: u32, shift: u32, pairs: &[(u64, u64)]) {
     let ring = Ring::of(k);
     let (x, y): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
     let len = x.len();

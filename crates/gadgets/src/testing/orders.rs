@@ -4,11 +4,12 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector};
 
 use super::wide::share_wide;
-use super::{Tested, agreed, noise, shown};
+use super::{agreed, noise, shown};
+use crate::Family;
 use crate::order::{Keys, shuffled};
 
 /// Returns what an order gives for these keys, in a ring of k bits: the keys in order, and their former places.
-fn ordered<S: Tested>(n: usize, k: u32, keys: Keys, values: &[i128]) -> [Vec<i128>; 2] {
+fn ordered<S: Family>(n: usize, k: u32, keys: Keys, values: &[i128]) -> [Vec<i128>; 2] {
     let places: Vec<i128> = (0..values.len() as i128).collect();
     agreed::<S, _>(n, async |s: &S, ctx: &Ctx| -> Result<_> {
         let key = share_wide(s, ctx, Ring::of(k), values).await?;
@@ -24,7 +25,7 @@ fn ordered<S: Tested>(n: usize, k: u32, keys: Keys, values: &[i128]) -> [Vec<i12
 }
 
 /// Tests keys of `bits` bits from `low` on in a ring of k bits: distinct ones, equal ones, and both ends of the range.
-pub fn stable_sorts<S: Tested>(n: usize, k: u32, keys: Keys, lengths: &[usize]) {
+pub fn stable_sorts<S: Family>(n: usize, k: u32, keys: Keys, lengths: &[usize]) {
     let span = 1i128 << keys.bits;
     for &len in lengths {
         let random = noise(len as u64, len);
@@ -46,7 +47,7 @@ pub fn stable_sorts<S: Tested>(n: usize, k: u32, keys: Keys, lengths: &[usize]) 
 }
 
 /// Tests narrow keys, whole rings, wide rings, both directions, and lengths with a few levels and with one.
-pub fn all<S: Tested>(n: usize) {
+pub fn all<S: Family>(n: usize) {
     let keys = |low, bits, descending| Keys { low, bits, descending };
     stable_sorts::<S>(n, 64, keys(-5, 4, false), &[0, 1, 2, 3, 56, 57, 70]);
     stable_sorts::<S>(n, 64, keys(-(1 << 63), 64, false), &[2, 58]);
@@ -58,7 +59,7 @@ pub fn all<S: Tested>(n: usize) {
 
 /// Tests that what an order compares are the keys with the places that their rows had, and that these places come in
 /// every order equally often, whatever the keys, and independently in two orders of one run.
-pub fn compared_rows_have_one_law<S: Tested>(n: usize, repeats: usize) {
+pub fn compared_rows_have_one_law<S: Family>(n: usize, repeats: usize) {
     const KEYS: Keys = Keys { low: 0, bits: 2, descending: false };
     for values in [[0, 0, 0], [1, 2, 3], [3, 1, 3]] {
         let orders = agreed::<S, _>(n, async |s: &S, ctx: &Ctx| {

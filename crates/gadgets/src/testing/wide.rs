@@ -4,12 +4,12 @@
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 
-use super::{Tested, agreed, noise, open_bits, shown};
+use super::{agreed, noise, open_bits, shown};
 use crate::extremum::{Best, arg_extremum, extremum};
 use crate::floor_div::{Range, floor_div};
 use crate::int_div::{Known, remainder};
 use crate::scale::{Rounding, Scale, Upper, scale};
-use crate::{Sign, Width, convert, int_div, real};
+use crate::{Family, Sign, Width, convert, int_div, real};
 
 /// Returns x modulo 2^k, with its sign.
 pub fn wrapped(k: u32, x: i128) -> i128 {
@@ -53,7 +53,7 @@ pub async fn share_wide<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[i128
     Ok(sum.unwrap())
 }
 
-async fn open<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<i128>> {
+async fn open<S: Family>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<i128>> {
     Ok(shown(s, ctx, x).await?.to_i128s())
 }
 
@@ -62,7 +62,7 @@ fn floored(x: i128, d: i128) -> i128 {
 }
 
 /// Tests products, comparisons, bits, selections, extrema and sums of products over Z_2^k.
-pub fn elements<S: Tested>(n: usize, k: u32) {
+pub fn elements<S: Family>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let mut x = numbers(k, 1, 16);
     let mut y: Vec<i128> = numbers(k, 2, 16).into_iter().rev().collect();
@@ -128,7 +128,7 @@ pub fn elements<S: Tested>(n: usize, k: u32) {
 }
 
 /// Tests comparisons of numbers whose differences have few bits, in rings of more.
-pub fn narrow_differences<S: Tested>(n: usize, k: u32) {
+pub fn narrow_differences<S: Family>(n: usize, k: u32) {
     for width in [1, 20, 64, 65, k - 1] {
         let x = numbers(k, 5, 10);
         let (low, top) = ends(width);
@@ -147,7 +147,7 @@ pub fn narrow_differences<S: Tested>(n: usize, k: u32) {
 }
 
 /// Tests truncations by every size of shift: exact ones, and those down or up within a quarter of the ring.
-pub fn truncations<S: Tested>(n: usize, k: u32) {
+pub fn truncations<S: Family>(n: usize, k: u32) {
     let x = numbers(k, 7, 20);
     let quarter: Vec<i128> = x.iter().map(|x| x >> 1).collect();
     let shifts = [1, 16, 32, 63, 64, 65, k - 2, k - 1];
@@ -179,7 +179,7 @@ pub fn truncations<S: Tested>(n: usize, k: u32) {
 }
 
 /// Tests conversions to larger rings, with and without signs, and to smaller ones.
-pub fn conversions<S: Tested>(n: usize) {
+pub fn conversions<S: Family>(n: usize) {
     for (from, to) in [
         (1, 65),
         (20, 126),
@@ -210,7 +210,7 @@ pub fn conversions<S: Tested>(n: usize) {
 }
 
 /// Tests products of matrices, and shuffles of rows.
-pub fn matrices_and_shuffles<S: Tested>(n: usize, k: u32) {
+pub fn matrices_and_shuffles<S: Family>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let (rows, depth, columns) = (5, 7, 6);
     let x: Vec<i128> = numbers(k, 9, rows * depth).split_off(9)[..rows * depth].to_vec();
@@ -239,7 +239,7 @@ pub fn matrices_and_shuffles<S: Tested>(n: usize, k: u32) {
 
 /// Tests multiples with fractional bits: of 64 bits over 126, of 80 bits to the nearest in their own ring, beyond a
 /// limit.
-pub fn scales<S: Tested>(n: usize) {
+pub fn scales<S: Family>(n: usize) {
     for (k, bits, ring, whole, factor, shift) in [
         (64, 64, 126, 0, (1i128 << 61) - 12_345, 62),
         (96, 80, 120, -3, 1_234_567_891, 40),
@@ -274,7 +274,7 @@ pub fn scales<S: Tested>(n: usize) {
 }
 
 /// Tests multiples in two parts: of the low bits of 120, and of the others by the same factor times 2^59.
-pub fn scales_in_parts<S: Tested>(n: usize) {
+pub fn scales_in_parts<S: Family>(n: usize) {
     let (k, from, shift) = (120, 59, 54);
     // 0.3 as a double, exactly.
     let factor = 5_404_319_552_844_595;
@@ -317,7 +317,7 @@ pub fn scales_in_parts<S: Tested>(n: usize) {
 }
 
 /// Tests quotients and remainders by secret integers.
-pub fn integer_division<S: Tested>(n: usize, k: u32, signed: bool) {
+pub fn integer_division<S: Family>(n: usize, k: u32, signed: bool) {
     let ring = Ring::of(k);
     let range = if signed { Range { lo: ends(k).0, hi: ends(k).1 } } else { Range { lo: 0, hi: ends(k + 1).1 } };
     let read = |x: i128| if signed { x } else { x & range.hi };
@@ -340,7 +340,7 @@ pub fn integer_division<S: Tested>(n: usize, k: u32, signed: bool) {
 
 /// Tests quotients by public integers, one for all elements and one for each, for all divisors that fit a ring of k
 /// bits.
-pub fn public_division<S: Tested>(n: usize, k: u32) {
+pub fn public_division<S: Family>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let (low, top) = ends(k);
     let natural = Range { lo: 0, hi: ends(k + 1).1 };
@@ -396,7 +396,7 @@ fn exact(name: &str, x: f64, y: f64, frac: u32, top: f64) -> f64 {
 }
 
 /// Tests division, roots and logarithms: within 4 units or 2^-28 of the result; stated values outside the domains.
-pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
+pub fn real_functions<S: Family>(n: usize, k: u32, frac: u32) {
     let ring = Ring::of(k);
     let top = ends(k).1;
     let mut pairs: Vec<(i128, i128)> =
@@ -459,7 +459,7 @@ fn long_division(x: i128, y: i128, up: u32, top: i128) -> i128 {
 }
 
 /// Tests quotients with more than 16 bits after the point: within a unit or 2^-50, whole ones exact.
-pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
+pub fn fine_quotients<S: Family>(n: usize, k: u32, up: u32) {
     let ring = Ring::of(k);
     let top = ends(k).1;
     let mut pairs: Vec<(i128, i128)> =
@@ -487,7 +487,7 @@ pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
 }
 
 /// Runs every operation once over Z_2^k, on zeros, to compare dry runs with real ones.
-pub async fn one_of_everything<S: Tested>(s: &S, ctx: &Ctx, k: u32, len: usize) -> Result<()> {
+pub async fn one_of_everything<S: Family>(s: &S, ctx: &Ctx, k: u32, len: usize) -> Result<()> {
     let ring = Ring::of(k);
     let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) });
     let range = Range { lo: ends(k).0, hi: ends(k).1 };

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use quorate_crypto::SessionId;
 #[allow(unused_imports)]
 pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
@@ -17,6 +18,11 @@ use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Rss, Shared};
 
 pub type A = Shared<Vector>;
 pub type B = Shared<Bits>;
+
+/// The session of parties with seeds that tests choose.
+pub fn session() -> SessionId {
+    SessionId::from_bytes([0; 32])
+}
 
 /// The paper's gadgets and correlations, for every number of parties.
 pub const PAPER: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Contributions };

@@ -68,6 +68,9 @@ fn serve<B: Family>(serve: Serve) {
     let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
     let Desk { book, commands, bell, ready } = desk;
     let (me, parties) = (party.me(), party.parties());
+    if let Some(coins) = &coins {
+        party.set_coins(coins.derive("quorate/session/tossed", b""));
+    }
     let mut place = Place { options, pricing: None, book, bell, setting, patience, parties };
     let backend = match place.prepare(&mut party).and_then(|()| Ok(place.set_up::<B>(&mut party, protocol, coins)?)) {
         Ok(backend) => backend,

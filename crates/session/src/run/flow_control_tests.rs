@@ -123,6 +123,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
             Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };
         let schedule = Schedule::of(&given, Bounds::only(Limit::None));
         testing::parties(3, |mut party| {
+            party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
             let known = Known::<Rss>::new();
@@ -134,7 +135,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
         })
     };
     for (narrow, wide) in most(1).into_iter().zip(most(4)) {
-        // Lanes: that of the row, and up to three for each chunk; all chunks under way begin with one.
-        assert!(narrow < 2 + 3 * 4 && wide > 16, "{narrow}, {wide}");
+        // Each chunk has a lane. A peer that has ended a chunk may begin the next one, which waits for this party then.
+        assert!(narrow <= 2 * 4 && wide > 2 * 4, "{narrow}, {wide}");
     }
 }

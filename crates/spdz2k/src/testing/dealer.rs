@@ -65,11 +65,6 @@ impl Transfers {
     fn none(params: Params) -> Result<Transfers> {
         Ok(Transfers { params, digits: params.digits()?, voles: vec![], ots: vec![] })
     }
-
-    /// Returns whether there is nobody.
-    pub(crate) fn is_none(&self) -> bool {
-        self.ots.is_empty()
-    }
 }
 
 fn matrices(&Transfers { params, digits, .. }: &Transfers) -> Option<MatrixBytes> {

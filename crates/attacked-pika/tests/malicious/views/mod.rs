@@ -122,43 +122,51 @@ pub struct Seen<T> {
     pub result: T,
 }
 
-/// Runs all worlds, one after the other; returns the view of `viewer` of each.
+/// Runs all worlds, one after the other, each among parties of its own; returns the view of `viewer` of each.
 pub fn observe<T: Send>(
     worlds: &[World],
     viewer: usize,
     work: impl AsyncFn(&PikaMalicious, &Ctx, usize) -> Result<T> + Sync,
 ) -> Vec<Seen<T>> {
+    let each = worlds.iter().enumerate();
+    each.map(|(number, world)| observe_one(world, viewer, async |s, ctx| work(s, ctx, number).await)).collect()
+}
+
+fn observe_one<T: Send>(
+    world: &World,
+    viewer: usize,
+    work: impl AsyncFn(&PikaMalicious, &Ctx) -> Result<T> + Sync,
+) -> Seen<T> {
     let mut all = parties(N, |mut party| {
         let me = party.me();
-        let each = worlds.iter().enumerate().map(|(number, world)| {
-            let bytes: Vec<Vec<u8>> = world
-                .draws
-                .iter()
-                .map(|draws| draws.iter().flat_map(|(layout, numbers)| layout.drawn(numbers)).collect())
-                .collect();
-            let tapes: Vec<Arc<Tape>> = bytes.iter().map(|bytes| Tape::new(bytes.clone())).collect();
-            let with = |i: usize, key: [u8; 32]| Seed::insecure_with_tape(key, tapes[i].clone());
-            let seed = |peer: usize| match (me.min(peer), me.max(peer)) {
-                (0, 2) => with(0, world.keys[0]),
-                (1, 2) => with(1, world.keys[1]),
-                (2, 2) => with(2, [1; 32]),
-                _ => Seed::from_bytes([2 + me as u8 + peer as u8; 32]),
-            };
-            let pairs = Pika::insecure_with_seeds(me, seed).unwrap();
-            let s = PikaMalicious::insecure_with(pairs, world.params).unwrap();
-            party.insecure_coins(N as u64 * world.coins + me as u64);
-            party.insecure_record();
-            let mut run = party.begin_alone().unwrap();
-            let result = run.phase(Phase::Offline, async |ctx| work(&s, ctx, number).await);
-            run.finish();
-            for (i, (tape, bytes)) in tapes.iter().zip(&bytes).enumerate().filter(|(i, _)| me == 2 || *i == me) {
-                assert_eq!(tape.drawn(), bytes.len(), "what party {me} draws of seed {i}");
-            }
-            Seen { heard: party.insecure_transcript(), result: result.unwrap() }
-        });
-        let seen: Vec<Seen<T>> = each.collect();
+        let bytes: Vec<Vec<u8>> = world
+            .draws
+            .iter()
+            .map(|draws| draws.iter().flat_map(|(layout, numbers)| layout.drawn(numbers)).collect())
+            .collect();
+        let tapes: Vec<Arc<Tape>> = bytes.iter().map(|bytes| Tape::new(bytes.clone())).collect();
+        let with = |i: usize, key: [u8; 32]| Seed::insecure_with_tape(key, tapes[i].clone());
+        let seed = |peer: usize| match (me.min(peer), me.max(peer)) {
+            (0, 2) => with(0, world.keys[0]),
+            (1, 2) => with(1, world.keys[1]),
+            (2, 2) => with(2, [1; 32]),
+            _ => Seed::from_bytes([2 + me as u8 + peer as u8; 32]),
+        };
+        let pairs = Pika::insecure_with_seeds(me, seed).unwrap();
+        let s = PikaMalicious::insecure_with(pairs, world.params).unwrap();
+        let mut coins = [0; 32];
+        coins[..8].copy_from_slice(&(N as u64 * world.coins + me as u64).to_le_bytes());
+        party.set_coins(Seed::from_bytes(coins));
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        let result = run.phase(Phase::Offline, async |ctx| work(&s, ctx).await);
+        run.finish();
+        for (i, (tape, bytes)) in tapes.iter().zip(&bytes).enumerate().filter(|(i, _)| me == 2 || *i == me) {
+            assert_eq!(tape.drawn(), bytes.len(), "what party {me} draws of seed {i}");
+        }
+        let heard = party.insecure_transcript();
         party.leave(false);
-        seen
+        Seen { heard, result: result.unwrap() }
     });
     all.swap_remove(viewer)
 }

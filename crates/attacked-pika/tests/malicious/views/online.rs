@@ -29,10 +29,12 @@ fn params() -> Params {
     Params::new(KEY_BITS, false).unwrap()
 }
 
-/// A message of the other party.
+/// A message of the other party, or several.
+#[derive(Clone, Copy)]
 enum Said {
-    /// Coins are tossed, which is no part of a view.
-    Tossed,
+    /// This number of messages by which coins are tossed: commitments of 32 bytes and openings of 64. They are no part
+    /// of a view.
+    Tossed(usize),
     /// A hash that the viewer can compute.
     Hash,
     /// Masked by the first draws of some batches: the first batch, and the number of draws of each.
@@ -43,12 +45,13 @@ enum Said {
     Committed,
 }
 
-/// A program: the batches that are dealt, in order, and the other party's messages besides those of a batch.
+/// A program: the batches that are dealt, in order, and the other party's messages.
 struct Case {
     batches: Vec<Kind>,
     lens: Vec<usize>,
-    /// Each message, with the number of batches after which it is sent.
-    said: Vec<(usize, Said)>,
+    /// By depth, at which batches come beside each other and beside what they are for: each has a commitment, its
+    /// opening, and a hash.
+    said: Vec<Said>,
 }
 
 /// The messages to the viewer that must be equal in both worlds: from P2, and from the other party with their masks.
@@ -62,23 +65,15 @@ impl Case {
         self.batches.iter().zip(&self.lens).map(|(kind, &len)| Script::of(params(), kind, len)).collect()
     }
 
-    /// Returns all messages of the other party, batches included.
-    fn all_said(&self) -> Vec<&Said> {
-        static BATCH: [Said; 2] = [Said::Tossed, Said::Hash];
-        let mut all = Vec::new();
-        for batch in 0..=self.batches.len() {
-            all.extend(self.said.iter().filter(|(after, _)| *after == batch).map(|(_, said)| said));
-            all.extend(BATCH.iter().filter(|_| batch < self.batches.len()));
-        }
-        all
-    }
-
     fn view(&self, viewer: usize, heard: &[Received]) -> View {
         let from = |from: usize| heard.iter().filter(move |message| message.from == from).map(|m| m.bytes.clone());
         let (mut said, mut peer) = (Vec::new(), from(1 - viewer));
-        for kind in self.all_said() {
+        for kind in &self.said {
             match kind {
-                Said::Tossed => drop([peer.next().unwrap(), peer.next().unwrap()]),
+                Said::Tossed(count) => {
+                    let tossed = peer.by_ref().take(*count).filter(|bytes| [32, 64].contains(&bytes.len()));
+                    assert_eq!(tossed.count(), *count, "tosses");
+                }
                 Said::Committed => {
                     let (_, mut opened) = (peer.next(), peer.next().unwrap());
                     opened.truncate(opened.len() - 32);
@@ -115,10 +110,15 @@ impl Case {
         };
         let first = self.world(&scripts, name);
         let (mut second, wanted) = (first.clone(), run(&first, 0));
+        // Batches are dealt beside each other, and what is opened comes after the tosses.
+        let mut dealt: Vec<(usize, &Message)> = Vec::new();
+        for (batch, script) in scripts.iter().enumerate() {
+            dealt.extend(script.messages[viewer].iter().map(|message| (batch, message)));
+        }
+        dealt.sort_by_key(|(_, message)| message.opened);
         second.keys[unknown] = [5; 32];
         let mut differed = 0;
-        let online = |said: &&Said| !matches!(said, Said::Tossed);
-        let steps = self.all_said().into_iter().filter(online).enumerate();
+        let steps = self.said.iter().filter(|said| !matches!(said, Said::Tossed(_))).enumerate();
         for (i, said) in steps.filter(|(_, said)| matches!(said, Said::Masked(..))) {
             let Said::Masked(layout, masked, batch, count) = *said else { continue };
             let got = run(&second, 1);
@@ -129,19 +129,14 @@ impl Case {
             // depend on the latter.
             for opened in [false, true, false] {
                 let got = run(&second, 1);
-                let mut told = got.dealt.iter().zip(&wanted.dealt);
-                for (batch, script) in scripts.iter().enumerate() {
-                    for message in &script.messages[viewer] {
-                        let (got, wanted) = told.next().unwrap();
-                        let Message { layout, mask: Some((mask, masked)), .. } = *message else { continue };
-                        if message.opened == opened {
-                            differed += usize::from(got != wanted);
-                            let draws = &mut second.draws[unknown];
-                            move_masks(draws, &[first_draw(batch) + mask], (layout, masked), [got, wanted]);
-                        }
-                    }
+                assert_eq!([got.dealt.len(), wanted.dealt.len()], [dealt.len(); 2], "messages of P2");
+                let told = dealt.iter().zip(got.dealt.iter().zip(&wanted.dealt));
+                for (&(batch, message), (got, wanted)) in told.filter(|((_, message), _)| message.opened == opened) {
+                    let Message { layout, mask: Some((mask, masked)), .. } = *message else { continue };
+                    differed += usize::from(got != wanted);
+                    let draws = &mut second.draws[unknown];
+                    move_masks(draws, &[first_draw(batch) + mask], (layout, masked), [got, wanted]);
                 }
-                assert!(told.next().is_none(), "P2 tells more");
             }
         }
         let got = run(&second, 1);
@@ -159,16 +154,25 @@ fn products_and_checks_look_alike() {
     for (viewer, turned) in [(0, false), (0, true), (1, false), (1, true)] {
         let owner = 1 - viewer;
         let mask = |owner: usize| Kind::Mask { owner, bits: K };
+        // P0 tosses at once, P1 when it has heard what is dealt.
+        let first = usize::from(owner == 0);
         let case = Case {
             batches: vec![mask(owner), mask(viewer), Kind::Triple { bits: K }, Kind::Random { bits: 1 }],
             lens: vec![LEN, LEN, LEN, rows()],
             said: vec![
-                (1, Said::Masked(Layout::Elements(K, LEN), Masked::Minus, 0, 1)),
-                (3, Said::Masked(Layout::Elements(K, 2 * LEN), Masked::Minus, 2, 2)),
-                (3, Said::Result),
-                (4, Said::Tossed),
-                (4, Said::Masked(Layout::Elements(KEY_BITS, rows()), Masked::Plus, 3, 1)),
-                (4, Said::Committed),
+                Said::Tossed(first),
+                Said::Masked(Layout::Elements(K, LEN), Masked::Minus, 0, 1),
+                Said::Tossed(4 + 1 - first),
+                Said::Masked(Layout::Elements(K, 2 * LEN), Masked::Minus, 2, 2),
+                Said::Tossed(3),
+                Said::Result,
+                Said::Hash,
+                Said::Hash,
+                Said::Hash,
+                Said::Hash,
+                Said::Tossed(2),
+                Said::Masked(Layout::Elements(KEY_BITS, rows()), Masked::Plus, 3, 1),
+                Said::Committed,
             ],
         };
         for name in 1..3 {
@@ -198,10 +202,15 @@ fn ands_and_their_checks_look_alike() {
             batches: vec![Kind::BitMask { owner }, Kind::BitMask { owner: viewer }, Kind::BitTriple],
             lens: vec![LEN; 3],
             said: vec![
-                (1, Said::Masked(Layout::Row(LEN), Masked::Xor, 0, 1)),
-                (3, Said::Masked(Layout::Rows(LEN), Masked::Xor, 2, 2)),
-                (3, Said::Result),
-                (3, Said::Hash),
+                Said::Masked(Layout::Row(LEN), Masked::Xor, 0, 1),
+                Said::Tossed(3 + 1),
+                Said::Masked(Layout::Rows(LEN), Masked::Xor, 2, 2),
+                Said::Tossed(2),
+                Said::Result,
+                Said::Hash,
+                Said::Hash,
+                Said::Hash,
+                Said::Hash,
             ],
         };
         for name in 1..3 {
