@@ -358,7 +358,7 @@ def test_keys_that_are_lost_or_moved_are_named(servers: Servers, tmp_path: Path)
     with frozen(servers) as opened:
         chosen, _ = run(opened)
         key.write_bytes(copy[:-1] + bytes([copy[-1] ^ 1]))
-        with pytest.raises(StoreError, match="was altered, or belongs to another campaign or store"):
+        with pytest.raises(StoreError, match="was altered, or belongs elsewhere or to another store"):
             opened[0].parts(0, chosen)
         key.unlink()
         with pytest.raises(StoreError, match="so this campaign's packets are lost"):

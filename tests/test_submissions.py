@@ -14,7 +14,7 @@ import quorate as qr
 from campaigning import CLOSES
 from protocols import FORMS, Place, among
 from quorate._command._explain import Book, Explaining
-from quorate.tables import _submissions
+from quorate._session._party_files import party_files
 from quorate_client import wire
 from quorate_client.errors import CampaignError
 from submitting import CHEATING, COLUMNS, HERE, Out, closed, histories, person, served, states
@@ -219,10 +219,10 @@ def test_a_campaign_is_for_one_family_its_options_and_its_parties(tmp_path: Path
 def test_a_party_without_a_configuration_is_asked_for_it() -> None:
     party: Any = SimpleNamespace(is_local=False, me=1, _config=None, _nothing_is_sent=False)
     with pytest.raises(qr.ConfigError, match=r"give config=, the `party\.toml` beside"):
-        _submissions._settings(party, None)
-    assert _submissions._settings(party, "here.toml") == {1: "here.toml"}
+        party_files(party, "campaign", None)
+    assert party_files(party, "campaign", "here.toml") == {1: "here.toml"}
     party._config = "own.toml"
-    assert _submissions._settings(party, None) == {1: "own.toml"}
+    assert party_files(party, "campaign", None) == {1: "own.toml"}
 
 
 def test_parties_with_unlike_campaigns_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quorate import _quorate
-from quorate._command._exit_status import exit_status
+from quorate._command._exit_status import FAILED, OK, PEER_ENDED, PEER_LOST, exit_status
 from quorate._command._file_options import NO_FILES, of_party
 from quorate._session import _signals
 from quorate._session._settings import settings
@@ -122,7 +122,8 @@ def as_processes(
     Every party gets `options`, and its own part of `files`.
 
     Returns:
-        The exit status of the first party that ends with another one than 0; else 0.
+        The exit status of the first party that fails, and not because of a peer; else that of the first one that ends
+        with another status than 0; else 0.
     """
     if not script.is_file():
         raise ConfigError(f"there is no script {script}")
@@ -178,16 +179,16 @@ def _echo(stream: IO[str] | None, party: int) -> threading.Thread:
 
 def _first_failure(processes: Sequence[subprocess.Popen[str]]) -> int:
     """Waits for all processes and returns the first failure. The protocol tells the other parties of a failure."""
-    status = 0
-    running = list(processes)
+    running, failures = list(processes), list[int]()
     while running:
         for process in list(running):
             code = process.poll()
             if code is not None:
                 running.remove(process)
-                status = status or (code if code >= 0 else 1)
+                failures += [code if code > 0 else FAILED] if code else []
         time.sleep(0.02)
-    return status
+    # Parties that heard of a failure may end before the one that has failed.
+    return next((code for code in failures if code not in (PEER_LOST, PEER_ENDED)), failures[0] if failures else OK)
 
 
 def _wait_all(processes: Sequence[subprocess.Popen[str]]) -> None:
