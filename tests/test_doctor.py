@@ -54,7 +54,7 @@ def doctors(deployment: Deployment, *parties: int, wait: float = 30, status: int
     command = [QUORATE, "doctor", "--json", "--wait", f"{wait}"]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = [subprocess.Popen([*command, str(file(deployment, me))], **pipes) for me in parties]
-    ended = [(*process.communicate(timeout=90), process.returncode) for process in running]
+    ended = [(*process.communicate(timeout=240), process.returncode) for process in running]
     assert all(err == "" and code == status for _, err, code in ended), ended
     return [json.loads(out) for out, _, _ in ended]
 
@@ -133,7 +133,7 @@ def test_other_certificates_keys_protocols_and_options(deployment: Deployment) -
 
     change(file(deployment, 1), '"rss"', '"pika"')
     # Who hears of it first ends, and others may find it gone.
-    faults = [told["fault"] for told in doctors(deployment, 0, 1, 2, wait=20, status=1)]
+    faults = [told["fault"] for told in doctors(deployment, 0, 1, 2, wait=100, status=1)]
     assert any("pika" in fault and "rss" in fault for fault in faults), faults
 
     change(file(deployment, 1), 'key = "party1.key"', 'key = "other/party1.key"')
