@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import json
 import os
 import time
@@ -73,7 +74,7 @@ def opened(
     return listed, key if isinstance(key, ClientKey) else ClientKey.load(key), Path(store)
 
 
-class Asking(Generic[State]):
+class Asking(abc.ABC, Generic[State]):
     """The requests of one requester at a deployment, of one kind."""
 
     #: The kind: its path at servers, what it is called, and how the files of kept requests end.
@@ -88,13 +89,13 @@ class Asking(Generic[State]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({to_text(self._key.id)}, {len(self._deployment.servers)} servers)"
 
+    @abc.abstractmethod
     def _read(self, data: bytes) -> tuple[bytes, State]:
         """Reads a server's answer; returns the id that it is about, and the state.
 
         Raises:
             WireError: it is no state.
         """
-        raise NotImplementedError
 
     def send(self, asked: bytes, *, wait_s: float = LOST_S) -> None:
         """Sends a kept request to all servers, as the same bytes. One that has it already takes it once.
