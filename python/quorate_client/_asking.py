@@ -128,8 +128,14 @@ class Asking(abc.ABC, Generic[State]):
             time.sleep(pause if left else 0)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
         if refusals:
-            self._cancel(asked, set(range(self.servers)) - set(refusals))
-            raise JobRefused(tuple(refusals), tuple(str(error) for error in refusals.values()))
+            others = sorted(set(range(self.servers)) - set(refusals))
+            answers = self._cancel(asked, others)
+            silent = [one for one, answer in zip(others, answers, strict=True) if isinstance(answer, Unreachable)]
+            reasons = [str(error) for error in refusals.values()]
+            if silent:
+                named = ", ".join(map(str, silent))
+                reasons.append(f"Not cancelled at server {named}, which did not answer: cancel it again later.")
+            raise JobRefused(tuple(refusals), tuple(reasons))
         if left:
             texts = " ".join(str(problems[server]) for server in sorted(left))
             kept = f"The request is kept: `quorate job send {asked.hex()}` sends the same bytes again."

@@ -109,15 +109,15 @@ class OutboxError(ClientError, OSError):
 
 
 class JobRefused(ClientError):
-    """A job that one or more servers refused, each for a reason of its own. It was cancelled at the others.
+    """A job that one or more servers refused, each for a reason of its own. It is cancelled at others that answer.
 
     Attributes:
         servers: the indices of the servers that refused.
-        reasons: what each of them said, in the same order.
+        reasons: what each of them said, in the same order; then which servers did not confirm the cancellation, if any.
     """
 
     def __init__(self, servers: tuple[int, ...], reasons: tuple[str, ...]) -> None:
-        super().__init__("The job was refused, and will not run. " + " ".join(reasons))
+        super().__init__("The job was refused, and is cancelled where servers answer. " + " ".join(reasons))
         self.servers, self.reasons = servers, reasons
 
 
