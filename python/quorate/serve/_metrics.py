@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from quorate._quorate import __version__
 from quorate.campaigns import Settings, Store, StoreError, counts
 from quorate.errors import ConfigError
-from quorate.jobs import Queue
+from quorate.jobs import Jobs, PeerState, Queue
 
 __all__ = ["Metrics"]
 
@@ -65,6 +65,7 @@ class Metrics(Collector):
     def __init__(self, settings: Settings, store: Store, ready: Callable[[], bool]) -> None:
         self._settings, self._store, self._ready = settings, store, ready
         self._queue: Queue | None = None
+        self._peers: Callable[[], list[PeerState]] = list
         self._expires = _expires_at(settings.certificate)
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
@@ -123,6 +124,7 @@ class Metrics(Collector):
         yield GaugeMetricFamily(
             "quorate_certificate_expiry_timestamp_seconds", "When the TLS certificate expires", value=self._expires
         )
+        yield from self._of_peers()
         try:
             free = shutil.disk_usage(self._settings.store.parent).free
             yield GaugeMetricFamily("quorate_store_free_bytes", "Space that is left on the store's disk", value=free)
@@ -130,6 +132,18 @@ class Metrics(Collector):
             yield from self._of_jobs()
         except (OSError, StoreError):  # the server's log has it
             return
+
+    def _of_peers(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "quorate_peer_up", "1 if another server answers, and nothing differs", labels=("server",)
+        )
+        name = "quorate_peer_round_trip_seconds"
+        taken = GaugeMetricFamily(name, "Of the last question to another server", labels=("server",))
+        for one in self._peers():
+            up.add_metric((str(one.server),), one.state == "up")
+            if one.round_trip_s is not None:
+                taken.add_metric((str(one.server),), one.round_trip_s)
+        yield from (up, taken) if up.samples else ()
 
     def _of_campaigns(self) -> Iterator[Metric]:
         held = counts(self._store, time.time())
@@ -153,17 +167,18 @@ class Metrics(Collector):
         halted = self._queue.is_halted()
         yield GaugeMetricFamily("quorate_jobs_halted", "1 after cheating was detected", value=halted)
 
-    def listen(self, host: str, port: int, queue: Queue | None) -> Listener:
+    def listen(self, host: str, port: int, jobs: Jobs | None, peers: Callable[[], list[PeerState]]) -> Listener:
         """Serves the metrics.
 
         Args:
             host, port: where to listen.
-            queue: the server's jobs, if it runs any.
+            jobs: the server's jobs, if it runs any.
+            peers: returns the states of the other servers.
 
         Raises:
             ConfigError: nothing can listen there.
         """
-        self._queue = queue
+        self._queue, self._peers = None if jobs is None else jobs.queue, peers
         try:
             return Listener(*start_http_server(port, host, self._registry))
         except OSError as error:
