@@ -116,17 +116,13 @@ class Queue:
     def submit(self, request: JobRequest, signature: bytes) -> Future[tuple[Job, bool]]:
         """Queues a request whose signature was checked. The future has the job, and whether it is new.
 
-        The future's exception is a `Refused` if the approval does not cover the request, or there is no room.
+        The future's exception is a `Refused` if the request is from the future or over, the approval does not cover it,
+        or there is no room. One that is here already is found first.
 
         Raises:
-            Refused: the request is for another deployment, from the future, or over.
+            Refused: the request is for another deployment.
         """
-        now = self._clock()
         self.check_deployment(request)
-        if request.time > now + CLOCK_S:
-            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
-        if request.until <= now:
-            raise Refused(409, "the request has expired", "sign a new one")
         return self._store.write(lambda connection: self._take(connection, request, signature))
 
     def _take(self, connection: sqlite3.Connection, request: JobRequest, signature: bytes) -> tuple[Job, bool]:
@@ -134,6 +130,10 @@ class Queue:
         if known is not None:
             return known, False
         now, program = self._clock(), bytes.fromhex(request.program)
+        if request.time > now + CLOCK_S:
+            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
+        if request.until <= now:
+            raise Refused(409, "the request has expired", "sign a new one")
         load(connection, program, request.requester)  # others learn nothing of what has happened here
         if _is_used(connection, request.id):
             raise Refused(409, "this job has run here, and its result was removed", "sign a new request")

@@ -6,15 +6,19 @@ on an address of the loopback alone, without TLS, apart from what strangers reac
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
+import socketserver
 import threading
 import time
 import wsgiref.simple_server
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -180,22 +184,69 @@ class Metrics(Collector):
         """
         self._queue, self._peers = None if jobs is None else jobs.queue, peers
         try:
-            return Listener(*start_http_server(port, host, self._registry))
+            return Listener(host, port, make_wsgi_app(self._registry))
         except OSError as error:
             raise ConfigError(f"metrics cannot be served on {host}:{port}: {error.strerror or error}") from None
+
+
+class _Server(socketserver.ThreadingMixIn, wsgiref.simple_server.WSGIServer):
+    """Takes a few connections at a time: one more ends the oldest, so that a silent one keeps nobody out."""
+
+    daemon_threads = True
+    most = 16
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._open: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers in a thread of its own."""
+        with self._lock:
+            self._open[request] = None
+            oldest = next(iter(self._open)) if len(self._open) > self.most else None
+            if oldest is not None:
+                del self._open[oldest]
+        if oldest is not None:
+            with contextlib.suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Closes a connection."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints nothing: a connection that was cut is no error of this server."""
+
+
+class _Handler(wsgiref.simple_server.WSGIRequestHandler):
+    timeout = 10.0
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Logs nothing."""
 
 
 class Listener:
     """What answers for the metrics.
 
     Args:
-        server: the server.
-        thread: the thread that accepts its connections.
+        host, port: where to listen.
+        app: what makes the answers, by WSGI.
+
+    Raises:
+        OSError: nothing can listen there.
     """
 
-    def __init__(self, server: wsgiref.simple_server.WSGIServer, thread: threading.Thread) -> None:
-        self._server, self._thread = server, thread
-        self.port: int = server.server_port
+    def __init__(self, host: str, port: int, app: Any) -> None:
+        self._server = _Server((host, port))
+        self._server.set_app(app)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="quorate metrics", daemon=True)
+        self._thread.start()
+        self.port: int = self._server.server_port
 
     def close(self) -> None:
         """Ends it, within half a second. Answers that are under way are cut off with the process."""
