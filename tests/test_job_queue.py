@@ -491,7 +491,7 @@ class Jobs(RuleBasedStateMachine):
 
 
 class TwoJobs(Jobs):
-    """The same where two jobs may run at the same time."""
+    """The calls of `Jobs` where two jobs may run at the same time."""
 
     at_once = 2
 

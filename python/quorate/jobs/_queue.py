@@ -85,7 +85,7 @@ class Job:
 
 _COLUMNS = ", ".join(field.name for field in dataclasses.fields(Job))
 
-#: The same without results, which lists do not show and which may have half a megabyte each.
+#: The columns of lists: without results, which may have half a megabyte each.
 _LISTED = ", ".join("NULL" if field.name == "result" else field.name for field in dataclasses.fields(Job))
 
 
