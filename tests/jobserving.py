@@ -17,7 +17,7 @@ from deploying import free_ports
 from jobbing import PARAMETERS, approval, listed_servers
 from quorate.campaigns import Limits, Refused, Store
 from quorate.jobs import Queue, _service, approve, read_approval
-from quorate_client import ClientKey, Deployment, JobRequest, JobState
+from quorate_client import ClientKey, Deployment, JobProgress, JobRequest, JobState
 from quorate_client.job import sign_call
 from quorate_client.keys import to_text
 from serving import Answer, Served
@@ -31,6 +31,7 @@ class FakeRunner:
     def __init__(self, store: Store, queue: Queue, config: Path, woken: Callable[[], None], on_end: Any = None) -> None:
         self.store, self.queue, self.woken, self.on_end = store, queue, woken, on_end
         self.started: list[bytes] = []
+        self.told: dict[bytes, JobProgress] = {}
         self.is_over = False
 
     def check(self, job: bytes) -> None:
@@ -41,6 +42,9 @@ class FakeRunner:
             raise Refused(503, "this server is about to end", "try later", 10)
         if self.queue.start(job) is not None:
             self.started.append(job)
+
+    def progress(self, job: bytes) -> JobProgress | None:
+        return self.told.get(job)
 
     def finish(self, job: bytes, result: bytes = b'{"x":1}') -> None:
         self.queue.ended(job, "done", result=self.store.job_key.seal(result, job))
@@ -115,7 +119,9 @@ class Network:
 
 
 @contextlib.contextmanager
-def job_network(folder: Path, started: tuple[int, ...] = (0, 1, 2), **terms: Any) -> Iterator[Network]:
+def job_network(
+    folder: Path, started: tuple[int, ...] = (0, 1, 2), at_once: tuple[int, ...] = (1, 1, 1), **terms: Any
+) -> Iterator[Network]:
     """Makes three servers and starts some of them. Turns are given by calls of `look` alone."""
     patch = pytest.MonkeyPatch()
     patch.setattr(_service, "Runner", FakeRunner)
@@ -129,7 +135,7 @@ def job_network(folder: Path, started: tuple[int, ...] = (0, 1, 2), **terms: Any
     program = read_approval(approval(folder, CODE, key, more=PARAMETERS, requesters=keys, **terms))
     for server in servers:
         (server.folder / "serve.toml").write_text("")
-        here = {"party": server.folder / "party.toml", "parties": 3, "jobs": listed}
+        here = {"party": server.folder / "party.toml", "parties": 3, "jobs": listed, "at_once": at_once[server.me]}
         server.settings = dataclasses.replace(server.settings, **here)
         with contextlib.closing(server.store()) as store:
             approve(store, program)

@@ -29,15 +29,15 @@ def deployment_of(folder: Path, protocol: str = "rss") -> Deployment:
 class Office:
     """One server's queue, without a network or processes."""
 
-    def __init__(self, folder: Path, **terms: Any) -> None:
-        self.folder, self.clock = folder, Clock()
+    def __init__(self, folder: Path, at_once: int = 1, **terms: Any) -> None:
+        self.folder, self.clock, self.at_once = folder, Clock(), at_once
         self.deployment = deployment_of(folder)
         self.open()
         self.program = self.approve(**terms)
 
     def open(self) -> None:
         self.store = Store(self.folder / "store.db", STORE_KEY, None)
-        self.queue = Queue(self.store, self.deployment.hash, self.clock)
+        self.queue = Queue(self.store, self.deployment.hash, self.clock, self.at_once)
         self.schedules = Schedules(self.store, self.queue, self.clock)
 
     def approve(self, code: str = CODE, more: str = PARAMETERS, **terms: Any) -> str:

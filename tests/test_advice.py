@@ -57,7 +57,7 @@ def test_statements_of_sql_are_no_messages() -> None:
         try:
             connection.execute(f"EXPLAIN {whole}")
         except sqlite3.Error as error:  # no such table, or no value for a parameter
-            assert re.search("no such table|number of bindings", str(error)), (string, error)
+            assert re.search("no such (?:table|index)|number of bindings", str(error)), (string, error)
     for prose in ("SELECT a row of the table: it has one", "DELETE it, and send the packet again"):
         with pytest.raises(sqlite3.Error, match=r"syntax error|unrecognized token"):
             connection.execute(f"EXPLAIN {prose}")

@@ -73,12 +73,12 @@ values = ["sum", "value", "exit", "large", "left", "neighbour", "deaf", "sleep"]
 class Servers:
     """Queues and runners of the parties of one deployment, in this process; their jobs are processes."""
 
-    def __init__(self, folder: Path, **terms: object) -> None:
+    def __init__(self, folder: Path, at_once: int = 1, **terms: object) -> None:
         self.deployment = Deployment(folder, 2)
         self.marker = folder / "marker"
         self.offices, self.runners = list[Office](), list[Runner]()
         for party in range(2):
-            office = Office(folder / f"store{party}")
+            office = Office(folder / f"store{party}", at_once)
             text = self.deployment.config(party).read_text().replace('"rss"', '"aby"')
             config = self.deployment.config(party, text)
             office.program = office.approve(CODE.format(marker=str(self.marker)), PARAMETER, **terms)
@@ -93,10 +93,10 @@ class Servers:
             runner.start(request.id)
         return request.id
 
-    def ended(self, job: bytes) -> list[tuple[str, str]]:
-        """Waits for the ends of a job's processes, and returns its states."""
+    def ended(self, job: bytes, free: bool = True) -> list[tuple[str, str]]:
+        """Waits for the ends of a job's processes, by default of all jobs', and returns its states."""
         wait_until(lambda: all(office.job(job).state != "running" for office in self.offices))
-        wait_until(lambda: all(is_free(office) for office in self.offices))
+        wait_until(lambda: not free or all(is_free(office) for office in self.offices))
         return [office.state(job) for office in self.offices]
 
     def run(self, what: str) -> list[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import shutil
-import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -95,8 +94,6 @@ def test_jobs_start_once_and_one_at_a_time(office: Office) -> None:
     assert office.queue.start(first) is not None
     assert office.queue.start(first) is None  # it runs already
     assert office.refusal(lambda: office.queue.start(second)).status == 503
-    with pytest.raises(sqlite3.IntegrityError):  # the database itself refuses a second one
-        office.store.write(lambda c: c.execute("UPDATE jobs SET state = 'running'")).result()
     office.queue.ended(first, "done", result=b"sealed")
     assert office.refusal(lambda: office.queue.start(first)).status == 409
     assert office.queue.start(second) is not None
@@ -262,6 +259,57 @@ def test_of_starts_that_race_one_runs_and_counts(office: Office) -> None:
     assert [state for (state,) in office.rows("SELECT state FROM jobs")].count("running") == 1
 
 
+# ---- several at once -----------------------------------------------------------------------------------------------
+
+
+def test_of_starts_that_race_as_many_run_as_may(tmp_path: Path) -> None:
+    office = Office(tmp_path, 3, per_day=100, times=100)
+    jobs = [office.submit() for _ in range(6)]
+    gate = threading.Barrier(18)
+
+    def start(number: int) -> bool:
+        gate.wait(30)
+        try:
+            return office.queue.start(jobs[number % 6]) is not None
+        except Refused as error:
+            assert (error.status, error.what) == (503, "3 jobs run here")
+            return False
+
+    with concurrent.futures.ThreadPoolExecutor(18) as pool:
+        assert sum(pool.map(start, range(18))) == 3
+    assert office.uses_of() == 3
+    office.queue.restarted()
+    states = [office.state(job) for job in jobs]
+    assert sorted(states) == [("failed", "Restarted")] * 3 + [("queued", "")] * 3
+    office.close()
+
+
+@pytest.mark.parametrize("limit", ["times", "per_day"])
+def test_limits_hold_for_jobs_at_the_same_time(tmp_path: Path, limit: str) -> None:
+    office = Office(tmp_path, 4, **{"times": 100, "per_day": 100, limit: 4})
+    jobs = [office.submit() for _ in range(4)]
+    office.approve(**{"times": 100, "per_day": 100, limit: 3})  # the operator allows fewer
+    gate = threading.Barrier(4)
+
+    def start(job: bytes) -> bool:
+        gate.wait(30)
+        with contextlib.suppress(Refused):
+            return office.queue.start(job) is not None
+        return False
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(start, jobs)) == 3
+    assert office.uses_of() == 3
+    office.close()
+
+
+def test_lists_have_no_results(office: Office) -> None:
+    job = running(office)
+    office.queue.ended(job, "done", result=b"sealed")
+    assert office.job(job).result == b"sealed"
+    assert [one.result for one in (*office.queue.all(), *office.queue.of(KEY.id))] == [None, None]
+
+
 # ---- kills ---------------------------------------------------------------------------------------------------------
 
 
@@ -360,12 +408,15 @@ def test_a_kill_at_every_write_of_jobs() -> None:
 class Jobs(RuleBasedStateMachine):
     """Calls in any order with restarts, compared with a model."""
 
+    at_once = 1
+
     @initialize()
     def begin(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
-        self.office = Office(self.folder, times=6)
+        self.office = Office(self.folder, self.at_once, times=6)
         self.states: dict[bytes, str] = {}
         self.used: set[bytes] = set()
+        self.marked: set[bytes] = set()  # to be cancelled while they run
 
     def teardown(self) -> None:
         self.office.close()
@@ -388,7 +439,7 @@ class Jobs(RuleBasedStateMachine):
         job = self.chosen(number)
         if job is None:
             return
-        can = self.states[job] == "queued" and "running" not in self.states.values()
+        can = self.states[job] == "queued" and list(self.states.values()).count("running") < self.at_once
         try:
             started = self.office.queue.start(job)
             assert (started is not None) == can and (can or self.states[job] == "running")
@@ -407,13 +458,15 @@ class Jobs(RuleBasedStateMachine):
         if call == "cancel":
             self.office.queue.cancel(job)
             self.states[job] = "cancelled" if before == "queued" else before
+            if before == "running":
+                self.marked.add(job)
         elif call == "elsewhere":
             self.office.queue.fail(job, "Elsewhere")
             self.states[job] = "failed" if before == "queued" else before
         elif call == "lost":
             self.office.queue.unconnected(job)
             if before == "running":
-                self.states[job] = "queued"
+                self.states[job] = "cancelled" if job in self.marked else "queued"
                 self.used.discard(job)
                 self.office.clock.now = max(self.office.clock.now, self.office.job(job).not_before)
         else:
@@ -437,8 +490,16 @@ class Jobs(RuleBasedStateMachine):
         assert {job for (job,) in self.office.rows("SELECT job FROM uses")} == self.used
 
 
+class TwoJobs(Jobs):
+    """The calls of `Jobs` where two jobs may run at the same time."""
+
+    at_once = 2
+
+
 Jobs.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TwoJobs.TestCase.settings = Jobs.TestCase.settings
 TestJobs = Jobs.TestCase
+TestTwoJobs = TwoJobs.TestCase
 
 
 # ---- stores of older releases --------------------------------------------------------------------------------------

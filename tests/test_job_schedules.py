@@ -525,3 +525,49 @@ def test_jobs_of_standing_requests_take_no_room_of_others(office: Office) -> Non
     assert office.refusal(office.submit).status == 429
     office.clock.now = FIRST + HOUR
     assert len(office.occurred()) == 20
+
+
+# ---- bounds --------------------------------------------------------------------------------------------------------
+
+
+def test_a_standing_request_with_an_error_stops_no_other(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+    spoilt, fails, good = (office.stands("hour :15") for _ in range(3))
+    office.store.write(lambda c: c.execute("UPDATE standing SET every = 'never' WHERE id = ?", (spoilt,))).result()
+    office.store.write(lambda c: c.execute("UPDATE standing SET request = x'00' WHERE id = ?", (fails,))).result()
+    office.clock.now += 3600
+    for _ in range(3):
+        jobs = office.occurred()
+        assert {office.job(job).standing for job in jobs} <= {good}
+    assert len(office.rows("SELECT id FROM jobs")) == 1
+    logged = [record.getMessage() for record in caplog.records]
+    assert len(logged) == 2 and all(f"{one.hex()} gives no job" in " ".join(logged) for one in (spoilt, fails))
+
+
+def test_the_last_jobs_of_a_standing_request_are_kept(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_schedules, "MOST_LISTED", 3)
+    monkeypatch.setattr(_schedules, "MOST_TIMES", 5)
+    standing = office.stands("hour :15")
+    made = list[bytes]()
+    for _ in range(9):
+        office.clock.now += 3600
+        made += office.occurred()
+        office.queue.cancel(made[-1])
+    office.clock.now += 3600
+    made += office.occurred()
+    office.schedules.tidy(30)
+    assert [job.id for job in office.schedules.jobs(standing)] == made[:-4:-1]
+    assert len(office.rows("SELECT at FROM occurrences")) == 5
+    for _ in range(9):  # the clock is set back, over times that had their jobs and are not kept
+        office.clock.now -= 3600
+        assert office.occurred() == []
+    office.clock.now += 10 * 3600
+    assert len(office.occurred()) == 1
+
+
+def test_a_request_that_is_here_is_found_whatever_the_clock_is(office: Office) -> None:
+    standing, job = office.standing(), office.request(within_s=60)
+    office.stands(standing)
+    office.submit(job)
+    for office.clock.now in (NOW - 1000, NOW + 86_500):
+        assert office.schedules.submit(standing, bytes(64)).result()[1] is False
+        assert office.queue.submit(job, bytes(64)).result()[1] is False

@@ -249,20 +249,19 @@ def test_jobs_start_in_order_at_all_servers(net: Network) -> None:
 def test_a_server_that_is_down_delays_a_start(net: Network) -> None:
     job = net.queued()
     net.servers[2].stop()
-    assert net.jobs(0)._turns.look() == 5.0
+    assert net.jobs(0)._turns.look() in (2.0, 5.0)  # the first while it is known to be unreachable
     assert net.runner(1).started == []
     net.servers[2].start()
-    net.jobs(0)._turns.look()
-    assert net.runner(2).started == [job]
+    wait_until(lambda: net.jobs(0)._turns.look() == 2.0 and net.runner(2).started == [job], 20)
 
 
 @pytest.mark.parametrize(
     ("asked", "started", "seconds", "state"),
     [
         ((200, 200), (200, 200), 2.0, "running"),
-        ((200, 404), (), 2.0, "queued"),
-        ((200, 425), (), 2.0, "queued"),
-        ((200, 503), (), 5.0, "queued"),
+        ((200, 404), (), 0.5, "queued"),
+        ((200, 425), (), 0.5, "queued"),
+        ((200, 503), (), 0.5, "queued"),
         ((200, 0), (), 5.0, "queued"),
         ((200, 401), (), 5.0, "queued"),
         ((200, 500), (), 5.0, "queued"),
@@ -281,7 +280,7 @@ def test_the_answers_of_others_decide(
         return answers[path.rpartition("/")[2]][server - 1]
 
     turns = Turns(jobs.queue, jobs.runner, range(1, 3), answer)
-    assert turns.look() == seconds
+    assert turns.look() == pytest.approx(seconds, abs=0.2)
     assert jobs.queue.job(job).state == state
     turns.stop()
 
@@ -291,6 +290,8 @@ def test_a_server_that_cannot_run_jobs_is_logged_once(net: Network, caplog: pyte
     jobs, status = net.jobs(0), [401]
     turns = Turns(jobs.queue, jobs.runner, range(1, 3), lambda server, _: status[0] if server == 2 else 404)
     for status[0] in (401, 401, 503, 503, 404, 503, 0):
+        turns.wake()
+        turns._later.clear()
         turns.look()
     logged = [record.getMessage() for record in caplog.records if "about jobs" in record.getMessage()]
     assert [text.partition(" about")[0] for text in logged] == [f"server 2 answers {s}" for s in (401, 503, 503)]

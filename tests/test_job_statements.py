@@ -7,6 +7,7 @@ import hashlib
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from quorate_client import (
     CampaignError,
     ClientKey,
     Deployment,
+    JobProgress,
     JobRequest,
     JobState,
     ServiceKey,
@@ -72,10 +74,14 @@ def test_bytes_that_are_signed_are_these(deployment: Deployment) -> None:
     header = f"{NOW}.{to_text(SERVICES[0].sign_message(message))}"
     assert read_call(deployment.hash, 2, "POST", "/jobs/x/ask", header, NOW).is_by(SERVICES[0].sign)
     result = b'{"x":18446744073709551615,"y":0.1}'
-    text = f'{{"attempts":1,"changed":{NOW},"result":"{hashlib.sha256(result).hexdigest()}","state":"done","why":""}}'
+    text = (
+        f'{{"attempts":1,"changed":{NOW},"progress":{{"left":null,"permille":0,"phase":"online","run":2,"seconds":1}},'
+        f'"result":"{hashlib.sha256(result).hexdigest()}","state":"done","waits":"x","why":""}}'
+    )
     digest = hashlib.sha256(text.encode()).digest()
     signed = b"quorate/job/state/1\0" + deployment.hash + b"\1" + made.id + digest
-    state = JobState(made.id, 1, "done", "", 1, NOW, result, SERVICES[1].sign_message(signed))
+    told = result, JobProgress(2, "online", 0, 1, None), "x"
+    state = JobState(made.id, 1, "done", "", 1, NOW, *told, SERVICES[1].sign_message(signed))
     assert state.is_by(SERVICES[1].sign, deployment.hash)
     assert JobState.from_json(state.to_json()) == state
     assert state.values == {"x": 2**64 - 1, "y": 0.1}
@@ -191,11 +197,14 @@ def test_a_call_is_of_no_use_elsewhere(deployment: Deployment, tmp_path: Path) -
             read_call(deployment.hash, 1, "GET", "/jobs/x", text, NOW)
 
 
-@pytest.mark.parametrize("name", ["state", "why", "attempts", "changed", "result", "server", "job"])
+@pytest.mark.parametrize(
+    "name", ["state", "why", "attempts", "changed", "result", "server", "job", "progress", "waits"]
+)
 def test_each_field_of_a_state_is_signed(deployment: Deployment, name: str) -> None:
     state = JobState(bytes(32), 1, "done", "", 1, NOW, b'{"x":1}').by(SERVICES[1], deployment.hash)
     changed = {"state": "failed", "why": "Ended", "attempts": 2, "changed": NOW + 1, "server": 2, "job": b"\1" * 32}
-    one = dataclasses.replace(state, **{name: {**changed, "result": b'{"x": 1}'}[name]})
+    more = {"result": b'{"x": 1}', "progress": JobProgress(1, "online", 5, 1, 1), "waits": "x"}
+    one = dataclasses.replace(state, **{name: {**changed, **more}[name]})
     assert state.is_by(SERVICES[1].sign, deployment.hash)
     assert not one.is_by(SERVICES[1].sign, deployment.hash)
     assert not state.is_by(SERVICES[1].sign, bytes(32)) and not state.is_by(SERVICES[0].sign, deployment.hash)
@@ -205,9 +214,38 @@ def test_each_field_of_a_state_is_signed(deployment: Deployment, name: str) -> N
     "result", [b"[]", b'{"x":NaN}', b'{"x":Infinity}', b'{"x":[1e999]}', b"{", b'{"x":1}' + b" " * MOST_RESULT_BYTES]
 )
 def test_results_that_are_none_are_refused(result: bytes) -> None:
-    data = JobState(bytes(32), 1, "done", "", 1, NOW, result, bytes(64)).to_json()
+    data = JobState(bytes(32), 1, "done", "", 1, NOW, result, signature=bytes(64)).to_json()
     with pytest.raises(WireError, match="no state of a job"):
         JobState.from_json(data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run": -1},
+        {"run": True},
+        {"phase": "the salary is 90210"},
+        {"permille": 1001},
+        {"permille": 0.5},
+        {"seconds": None},
+        {"left": "1"},
+        {"left": False},
+        {"more": 1},
+    ],
+)
+def test_progress_is_numbers_alone(change: dict[str, Any]) -> None:
+    good = {"run": 1, "phase": "offline", "permille": 1000, "seconds": 3, "left": None}
+    assert str(JobProgress.of(good)) == "run 1, offline, 100 %, 3 s"
+    assert str(JobProgress.of({**good, "left": 0})).endswith("3 s, 0 s left")
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        JobProgress.of({**good, **change})
+    state = JobState(bytes(32), 1, "running", "", 1, NOW, signature=bytes(64))
+    fields = {**json.loads(state.to_json()), "progress": {**good, **change}}
+    with pytest.raises(WireError, match="no state of a job"):
+        JobState.from_json(canonical(fields))
+    for waits in ("x" * 201, "é", 5, None):
+        with pytest.raises(WireError, match="no state of a job"):
+            JobState.from_json(canonical({**fields, "progress": None, "waits": waits}))
 
 
 # ---- lists of servers ----------------------------------------------------------------------------------------------

@@ -185,6 +185,26 @@ def test_a_campaign_that_is_spent_meanwhile_refuses_its_job(office: Office) -> N
     assert office.state(job) == ("refused", "NotCovered") and office.uses_of() == 0
 
 
+def test_jobs_on_one_campaign_wait_for_each_other(tmp_path: Path) -> None:
+    """The second one would run on the same packets before the look of the first one is counted."""
+    office = Office(tmp_path, at_once=3)
+    campaigns = [campaign_in(office, name=name) for name in ("one", "two")]
+    office.clock.now = CLOSES
+    office.program = office.approve(CODE_OF_CAMPAIGN, OF_CAMPAIGN.format(values="[]"))
+    one, two = (campaign.hash.hex() for campaign in campaigns)
+    first, second, third = (office.submit(campaign=text) for text in (one, one, two))
+    assert office.queue.start(first) is not None
+    refusal = office.refusal(lambda: office.queue.start(second))
+    assert (refusal.status, refusal.what) == (425, "another job works on the same campaign here")
+    assert office.queue.start(third) is not None  # which is not in its way
+    office.store.write(lambda c: c.execute("UPDATE campaigns SET looks = 1 WHERE name = 'one'")).result()
+    office.queue.ended(first, "done")
+    with pytest.raises(Refused, match="is spent"):
+        office.queue.start(second)
+    assert office.state(second) == ("refused", "NotCovered") and office.uses_of() == 2
+    office.close()
+
+
 # ---- reading an approval -------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import quorate_client
 from campaigning import CLOSES, NOW, VALUES, Servers
+from jobbing import wait_until
 from jobserving import job_network
 from quorate.campaigns import Counts, Settings, close, counts, end
 from quorate.errors import ConfigError
@@ -214,3 +215,30 @@ def test_the_server_ends_in_time_while_metrics_are_read(net: Network) -> None:
         assert net.servers[0].stop() < 6
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"http://127.0.0.1:{serving.metrics_port}/metrics", timeout=2)
+
+
+def test_other_servers_are_up_or_not(tmp_path: Path) -> None:
+    with job_network(tmp_path) as net:
+        with_metrics(net.servers[0])
+
+        def up() -> list[float]:
+            found = read(net.servers[0])
+            return [found["quorate_peer_up", str(server)] for server in (1, 2)]
+
+        wait_until(lambda: up() == [1.0, 1.0], 20)
+        assert 0 < read(net.servers[0])["quorate_peer_round_trip_seconds", "1"] < 10
+        net.servers[2].stop()
+        wait_until(lambda: up() == [1.0, 0.0], 20)
+        assert read(net.servers[0])["quorate_ready",] == 1.0  # packets do not need the others
+
+
+def test_silent_connections_keep_nobody_from_the_metrics(net: Network) -> None:
+    serving = net.servers[0].serving
+    assert serving is not None and serving.metrics_port is not None
+    with contextlib.ExitStack() as held:
+        silent = [
+            held.enter_context(socket.create_connection(("127.0.0.1", serving.metrics_port), 10)) for _ in range(40)
+        ]
+        assert "quorate_ready" in text_of(net.servers[0])
+        assert silent[0].recv(1) == b""  # the oldest ones were closed
+        assert len(serving._listener._server._open) <= 17  # type: ignore[union-attr]

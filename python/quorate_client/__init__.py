@@ -24,7 +24,7 @@ from quorate_client.errors import (
     WireError,
 )
 from quorate_client.invitation import Invitation
-from quorate_client.job import JobRequest, JobState
+from quorate_client.job import JobProgress, JobRequest, JobState
 from quorate_client.jobs import JobResult, Jobs, jobs
 from quorate_client.keys import ClientKey, ServiceKey, new_key
 from quorate_client.schedule import StandingRequest, StandingState
@@ -41,6 +41,7 @@ __all__ = [
     "Invitation",
     "ItemStatus",
     "JobFailed",
+    "JobProgress",
     "JobRefused",
     "JobRequest",
     "JobResult",

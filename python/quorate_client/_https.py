@@ -76,6 +76,7 @@ class _Pinned(http.client.HTTPConnection):
     def __init__(self, host: str, port: int, certificate: bytes, timeout_s: float) -> None:
         super().__init__(host, port, timeout=timeout_s, blocksize=1 << 20)
         self._certificate = certificate
+        self.secured: ssl.SSLSocket | None = None
 
     def connect(self) -> None:
         super().connect()
@@ -93,7 +94,7 @@ class _Pinned(http.client.HTTPConnection):
         if not hmac.compare_digest(found, self._certificate):
             secured.close()
             raise _OtherCertificate
-        self.sock = secured
+        self.sock = self.secured = secured
 
 
 class _OtherCertificate(Exception):
@@ -120,6 +121,7 @@ class Links:
     def __init__(self, timeout_s: float = _TIMEOUT_S) -> None:
         self._timeout_s = timeout_s
         self._kept: dict[int, _Pinned] = {}
+        self._used: _Pinned | None = None
 
     def __enter__(self) -> Links:
         return self
@@ -128,6 +130,14 @@ class Links:
         for connection in self._kept.values():
             connection.close()
         self._kept.clear()
+
+    def cut(self) -> None:
+        """Ends the request that is under way, from another thread; it raises there, as if the server had hung up."""
+        used = self._used
+        secured = None if used is None else used.secured
+        if secured is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(secured, socket.SHUT_RDWR)  # TLS's own belongs to the thread that reads
 
     def ask(
         self,
@@ -159,6 +169,7 @@ class Links:
         try:
             connection, response = self._response(index, server, method, whole, body, headers)
             data = _whole(connection, response, most)
+            self._used = None
         except _OtherCertificate:
             raise OtherCampaign(
                 index,
@@ -179,10 +190,11 @@ class Links:
         """Sends a request over the kept connection if there is one; the server may have closed it meanwhile."""
         kept = self._kept.pop(index, None)
         if kept is not None:
+            self._used = kept
             with contextlib.suppress(OSError, http.client.HTTPException):
                 return kept, _sent(kept, *request)
         parts = urllib.parse.urlsplit(server.url)
-        connection = _Pinned(parts.hostname or "", parts.port or 443, server.certificate, self._timeout_s)
+        connection = self._used = _Pinned(parts.hostname or "", parts.port or 443, server.certificate, self._timeout_s)
         connection.connect()
         return connection, _sent(connection, *request)
 

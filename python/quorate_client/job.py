@@ -30,7 +30,7 @@ from quorate_client.keys import (
     to_text,
     verify,
 )
-from quorate_client.statements import CLOCK_S
+from quorate_client.statements import CLOCK_S, printable
 
 __all__ = [
     "FINAL",
@@ -38,9 +38,11 @@ __all__ = [
     "MOST_REQUEST_BYTES",
     "MOST_RESULT_BYTES",
     "MOST_TEXT",
+    "PHASES",
     "STATES",
     "WHY",
     "Call",
+    "JobProgress",
     "JobRequest",
     "JobState",
     "canonical",
@@ -75,6 +77,11 @@ WHY = {
     "NotCovered": "that server's approval of the program does not cover the job any more",
     "Revoked": "that server's operator revoked the program",
 }
+
+#: The phases of a run.
+PHASES = ("offline", "online")
+
+_MOST_WAITS = 200
 
 _REQUEST = b"quorate/job/request/1\0"
 _CALL = b"quorate/job/call/1\0"
@@ -265,6 +272,44 @@ def _bytes(fields: Mapping[str, Any], name: str, size: int) -> bytes:
 
 
 @dataclasses.dataclass(frozen=True)
+class JobProgress:
+    """How far a job is that runs. There are numbers of steps and seconds in it, which are public, and no values.
+
+    Attributes:
+        run: the number of the program's run, from 1: each result that it asks for is one.
+        phase: "offline" or "online".
+        permille: thousandths of the run's work in this phase that are done.
+        seconds: how long the run has taken.
+        left: seconds that are left of this phase, as predicted; None while nothing is done.
+    """
+
+    run: int
+    phase: str
+    permille: int
+    seconds: int
+    left: int | None
+
+    @staticmethod
+    def of(fields: Any) -> JobProgress:
+        """Reads the fields of progress.
+
+        Raises:
+            ValueError, KeyError, TypeError: they are none.
+        """
+        found = JobProgress(*(fields[field.name] for field in dataclasses.fields(JobProgress)))
+        left = 0 if found.left is None else found.left
+        if not all(map(is_time, (found.run, found.permille, found.seconds, left))):
+            raise ValueError("the numbers of progress are positive integers")
+        if found.phase not in PHASES or found.permille > 1000 or len(fields) != len(dataclasses.fields(JobProgress)):
+            raise ValueError("this is no progress")
+        return found
+
+    def __str__(self) -> str:
+        left = "" if self.left is None else f", {self.left} s left"
+        return f"run {self.run}, {self.phase}, {self.permille // 10} %, {self.seconds} s{left}"
+
+
+@dataclasses.dataclass(frozen=True)
 class JobState:
     """What a server states of a job.
 
@@ -276,6 +321,8 @@ class JobState:
         attempts: how often the servers failed to connect to each other.
         changed: when the state last changed, in seconds since 1970.
         result: the results, if it is done and was asked for: JSON as the program's process wrote it.
+        progress: how far it is, if it runs and more is known.
+        waits: what it waits for, if it is queued and a server is not there; else empty.
         signature: the server's signature, 64 bytes.
     """
 
@@ -286,10 +333,13 @@ class JobState:
     attempts: int
     changed: int
     result: bytes | None = dataclasses.field(default=None, repr=False)
+    progress: JobProgress | None = None
+    waits: str = ""
     signature: bytes = dataclasses.field(default=b"", repr=False)
 
     def _signed(self, deployment: bytes) -> bytes:
-        fields = {name: getattr(self, name) for name in ("attempts", "changed", "state", "why")}
+        fields = {name: getattr(self, name) for name in ("attempts", "changed", "state", "waits", "why")}
+        fields["progress"] = None if self.progress is None else dataclasses.asdict(self.progress)
         fields["result"] = None if self.result is None else hashlib.sha256(self.result).hexdigest()
         digest = hashlib.sha256(canonical(fields)).digest()
         return b"".join((_STATE, deployment, bytes([self.server]), self.job, digest))
@@ -309,7 +359,9 @@ class JobState:
 
     def to_json(self) -> bytes:
         """Returns canonical JSON."""
-        return canonical(texts_of({field.name: getattr(self, field.name) for field in dataclasses.fields(self)}))
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["progress"] = None if self.progress is None else dataclasses.asdict(self.progress)
+        return canonical(texts_of(fields))
 
     @staticmethod
     def from_json(data: bytes) -> JobState:
@@ -337,7 +389,11 @@ def _state(fields: dict[str, Any]) -> JobState:
         _values(result)
     server, attempts, changed = numbers
     job, signature = _bytes(fields, "job", _HASH_BYTES), _bytes(fields, "signature", SIGNATURE_BYTES)
-    return JobState(job, server, state, why, attempts, changed, result, signature)
+    progress = None if fields["progress"] is None else JobProgress.of(fields["progress"])
+    waits = fields["waits"]
+    if printable(waits, _MOST_WAITS) != waits:
+        raise ValueError
+    return JobState(job, server, state, why, attempts, changed, result, progress, waits, signature)
 
 
 def _values(result: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate_client._asking import LOST_S, PAUSE_S, Asking, opened
+from quorate_client._waiting import Line
 from quorate_client.deployment import Deployment
 from quorate_client.errors import JobFailed, NoResult, OutboxError, Refused, Unreachable
 from quorate_client.job import FINAL, WHY, JobRequest, JobState, Parameter, canonical
@@ -141,7 +142,7 @@ class Jobs(Asking[JobState]):
         """Returns what each server lists as this key's last jobs, without results; or the error of that server."""
         return self._lists(f"/requesters/{to_text(self._key.id)}/jobs", "jobs", listed_job)
 
-    def wait(self, job: bytes, *, wait_s: float | None = None) -> JobResult:
+    def wait(self, job: bytes, *, wait_s: float | None = None, progress: bool = False) -> JobResult:
         """Waits for the end of a job, and returns its results as `result` does.
 
         A job that ended without a result at one server is cancelled where it has not started.
@@ -149,6 +150,7 @@ class Jobs(Asking[JobState]):
         Arguments:
             job: its id.
             wait_s: seconds to wait at most; without it, until the job ends or a server is lost.
+            progress: whether a terminal shows how far the job is.
 
         Raises:
             JobFailed: it ended without a result.
@@ -156,6 +158,10 @@ class Jobs(Asking[JobState]):
             Unreachable: a server did not answer for a minute.
             Refused: a server does not have the job.
         """
+        with Line(progress) as line:
+            return self._wait(job, wait_s, line)
+
+    def _wait(self, job: bytes, wait_s: float | None, line: Line) -> JobResult:
         begun = time.monotonic()
         heard = [begun] * self.servers
         failed_at: float | None = None
@@ -169,6 +175,7 @@ class Jobs(Asking[JobState]):
                 elif now - heard[server] > LOST_S:
                     raise one
             states = [one for one in told if isinstance(one, JobState)]
+            line.show(states)
             if any(one.state in FINAL and one.state != "done" for one in states):
                 failed_at = now if failed_at is None else failed_at
                 queued = {one.server for one in states if one.state == "queued"}
@@ -210,6 +217,8 @@ def reason(state: JobState) -> str:
     """Returns a sentence on a state, such as "Server 1: failed (TimeLimit): the program ran longer than ..."."""
     why = f" ({state.why})" if state.why else ""
     text = f": {WHY.get(state.why, _ERROR)}" if state.why else ""
+    if state.progress is not None or state.waits:
+        text = f": {state.progress or state.waits}"
     return f"Server {state.server}: {state.state}{why}{text}."
 
 

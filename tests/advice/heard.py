@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import deploying
+import peering
 import serving
 import warm
 from advice.case import followed
@@ -23,6 +24,7 @@ _PRINTING = (
     (deploying.Party, "end"),
     (pytest.CaptureFixture, "readouterr"),
     (serving.Served, "send"),
+    (peering.Ring, "seen"),
 )
 
 

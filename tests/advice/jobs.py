@@ -78,6 +78,34 @@ BY_TEST: dict[str, list[str]] = {
     ],
     "test_job_schedules.py::test_a_clock_that_is_set_back_repeats_no_time": ["start it then"],
     "test_job_serve.py::test_a_call_passes_nowhere_else": ["send the path alone"],
+    "test_serve_peers.py::test_a_server_that_never_ends_its_answer_is_seen_and_cut": [
+        "takes calls and does not answer in time: see its log",
+    ],
+    "test_serve_peers.py::test_a_network_of_its_own_that_is_down_is_named": [
+        "look at this server's own network first",
+    ],
+    "test_serve_peers.py::test_a_server_that_differs_is_told_apart": [
+        "{} {}: compare servers.toml with its operator.",
+        "{} runs release {}, and this server {}: install one at both.",
+        "set the one that is wrong",
+    ],
+    "test_serve_peers.py::test_a_clock_far_off_is_told_apart_and_whose_it_is": [
+        "those of all others differ: set this server's",
+    ],
+    "test_serve_peers.py::test_a_server_that_is_up_and_takes_no_jobs_says_so": [
+        "Server {} cannot use its store: see its log.",
+    ],
+    "test_serve_peers.py::test_other_answers": [
+        "{} runs no jobs, or an older release: ask its operator.",
+        "{} does not take this server's key: compare servers.toml with its operator.",
+        "{} answers {}: see its log.",
+    ],
+    "test_serve_peers.py::test_an_answer_that_is_none_differs": [
+        "{} answers with what is no state of a server: ask its operator.",
+    ],
+    "test_serve_peers.py::test_only_servers_of_the_list_are_answered": [
+        "compare servers.toml with this operator",
+    ],
     "test_job_serve.py::test_without_jobs_there_are_none": ["ask its operator for [jobs] in serve.toml"],
     "test_job_serve.py::test_settings_that_do_not_fit_the_list_are_named": [
         "serve.toml has no [jobs]: name the list of servers there",

@@ -54,7 +54,7 @@ class Message(NamedTuple):
 
 
 # A statement of SQL, or the part of one behind a part that is filled in. Its verb has upper-case letters alone.
-_STATEMENT = re.compile(r"\W*(?:CREATE|DELETE|INSERT|SELECT|UPDATE|WHERE)\s")
+_STATEMENT = re.compile(r"\W*(?:CREATE|DELETE|DROP|INSERT|SELECT|UPDATE|WHERE)\s")
 
 
 def is_statement(text: str) -> bool:

@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace, by: Requester) -> int:
     if options.no_wait:
         print(job.hex())
         return OK
-    _show_result(jobs.wait(job), jobs.servers, options.out)
+    _show_result(jobs.wait(job, progress=True), jobs.servers, options.out)
     return OK
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -18,6 +19,19 @@ from quorate.errors import CostWarning
 
 _WIDTH = 70
 _MUCH_BYTES = 100 * 10**9
+_HEARD_S = 0.5
+
+#: Takes the number of a run of this process, its phase, the share of the phase that is done, and seconds of the run.
+Listener = Callable[[int, str, float, float], None]
+
+_listener: Listener | None = None
+_runs = itertools.count(1)
+
+
+def listen(listener: Listener | None) -> None:
+    """Has the progress of this process's runs told to a function, at most twice a second for each run."""
+    global _listener
+    _listener = listener
 
 
 @dataclasses.dataclass
@@ -61,6 +75,8 @@ class Progress:
         self._started = time.monotonic()
         self._shown = False
         self._warned = False
+        self._run = next(_runs)
+        self._heard = -_HEARD_S
         self._notebook = _in_notebook()
         self._output: Any = None  # the notebook's output, which is rewritten
         self._wanted = self._notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
@@ -84,6 +100,7 @@ class Progress:
                 "ends it at all parties, and mpc.explain(...) of the same arrays shows which lines send how much"
             )
             warnings.warn_explicit(text, CostWarning, *_source.line())
+        self._tell(phase, share)
         started, whole = self._started, _whole.get()
         if whole is not None:
             # The offline phase counts as the first half of a run.
@@ -97,6 +114,13 @@ class Progress:
         bar = "#" * filled + "-" * (24 - filled)
         self._write(f"{phase:>8} [{bar}] {100 * share:3.0f} %  {elapsed:5.0f} s, {left:5.0f} s left ")
         self._shown = True
+
+    def _tell(self, phase: str, share: float) -> None:
+        """Tells the listener, if there is one."""
+        now = time.monotonic()
+        if _listener is not None and now >= self._heard + _HEARD_S:
+            self._heard = now
+            _listener(self._run, phase, share, now - self._started)
 
     def _write(self, line: str) -> None:
         if not self._notebook:

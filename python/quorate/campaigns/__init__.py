@@ -36,12 +36,13 @@ from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._sealing import KeptKey
-from quorate.campaigns._settings import Limits, Settings, certificate_hash, read_store_key, store_of
+from quorate.campaigns._settings import MOST_AT_ONCE, Limits, Settings, certificate_hash, read_store_key, store_of
 from quorate.campaigns._store import KEPT, SERVE, Store, run_of
 from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
 __all__ = [
     "KEPT",
+    "MOST_AT_ONCE",
     "SERVE",
     "WORDS",
     "Approved",

@@ -121,6 +121,10 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE jobs ADD COLUMN at INTEGER",
         "CREATE UNIQUE INDEX jobs_of_standing ON jobs (standing, at) WHERE standing IS NOT NULL",
     ),
+    (
+        # Several jobs may run at the same time; the change that makes one run counts them.
+        "DROP INDEX one_running",
+    ),
 )
 
 #: The version that this release writes.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import ipaddress
+import math
 import os
 import ssl
 import sys
@@ -25,9 +26,15 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
+__all__ = ["MOST_AT_ONCE", "Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
 
 FILE = "serve.toml"
+
+#: The default of `peer_timeout_s` in `party.toml`, as in sessions.
+PEER_TIMEOUT_S = 10.0
+
+#: Jobs that may run at the same time, at most.
+MOST_AT_ONCE = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Settings:
         parties: the number of parties.
         jobs: the file that lists the servers of jobs, if this server runs any.
         metrics: an address of the loopback where metrics are served, if they are.
+        at_once: jobs that may run at the same time.
+        peer_timeout_s: seconds after which a server that does not answer is unreachable.
     """
 
     me: int
@@ -81,6 +90,8 @@ class Settings:
     parties: int = 0
     jobs: Path | None = None
     metrics: tuple[str, int] | None = None
+    at_once: int = 1
+    peer_timeout_s: float = PEER_TIMEOUT_S
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -101,15 +112,12 @@ class Settings:
         limits.done(names)
         names = ["certificate", "key", "store", "store_key", "service_key"]
         certificate, key, store, store_key, service_key = (serve.path(name) for name in names)
-        jobs = None
-        if "jobs" in serve.fields:
-            table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
-            jobs = table.path("servers")
-            table.done(["servers"])
+        jobs, at_once = _jobs(serve) if "jobs" in serve.fields else (None, 1)
         metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
         serve.done(["listen", *names, "party", "limits", "jobs", "metrics"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
-        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs, metrics)
+        timeout, limits_ = _peer_timeout_s(party), Limits(**stated)
+        return Settings(*where, *keys, limits_, party.file, len(parties), jobs, metrics, at_once, timeout)
 
 
 def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
@@ -123,6 +131,27 @@ def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
     """
     serve, party = _files(config)
     return party.integer("me", 0, 255), serve.path("store"), serve.path("store_key")
+
+
+def _jobs(serve: _File) -> tuple[Path, int]:
+    """Reads the table of jobs: the list of servers, and how many jobs may run at the same time."""
+    table = _File(serve.file, serve.fields.pop("jobs"), "jobs.")
+    jobs = table.path("servers")
+    at_once = table.integer("at_once", 1, MOST_AT_ONCE) if "at_once" in table.fields else 1
+    table.done(["servers", "at_once"])
+    if at_once > 1 and not sys.platform.startswith("linux"):
+        what = "processes share the port of their party on Linux only"
+        raise ConfigError(f"{serve.file}: `jobs.at_once` must be 1 on this system: {what}")
+    return jobs, at_once
+
+
+def _peer_timeout_s(party: _File) -> float:
+    """Returns the time-out of sessions, which holds for servers too. Other limits are those of sessions alone."""
+    limits = party.fields.get("limits", {})
+    value = limits.get("peer_timeout_s", PEER_TIMEOUT_S) if isinstance(limits, dict) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ConfigError(f"{party.file}: `limits.peer_timeout_s` must be a positive number of seconds")
+    return float(value)
 
 
 def _files(config: str | os.PathLike[str]) -> tuple[_File, _File]:

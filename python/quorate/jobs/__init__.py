@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
+from quorate.jobs._health import PeerState, waits_for
 from quorate.jobs._programs import Approved, approve, approved, revoke
 from quorate.jobs._queue import Job, Queue, Started
 from quorate.jobs._schedules import Schedules, Standing
@@ -16,6 +17,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Limit",
+    "PeerState",
     "Program",
     "Queue",
     "Schedules",
@@ -28,4 +30,5 @@ __all__ = [
     "check_deployment",
     "read_approval",
     "revoke",
+    "waits_for",
 ]

@@ -3,15 +3,18 @@
 No byte of the program runs before `{"connected": true}` is reported. So a server that has no such report may run the
 job again: nothing of it can have been revealed here.
 
-It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument:
-`{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The names are a
-closed list; messages of exceptions may contain values, and go to the standard error output alone.
+It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument
+but one: `{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The
+names are a closed list; messages of exceptions may contain values, and go to the standard error output alone. To the
+descriptor that is its last argument it writes how far it is, as lines of JSON that may be lost.
 
 Its standard input ends when the server does, and this process ends with it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import math
 import os
@@ -26,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from quorate import errors
+from quorate._display._progress import listen
 from quorate._session._settings import settings
 from quorate._session._signals import Terminated
 from quorate.jobs._code import function_of
@@ -47,8 +51,11 @@ def main() -> int:
 
 
 def _run() -> int:
-    report, spec = int(sys.argv[-1]), json.loads(_first_line(_own_input()))
-    os.set_inheritable(report, False)
+    report, told = (int(text) for text in sys.argv[-2:])
+    spec = json.loads(_first_line(_own_input()))
+    for descriptor in (report, told):
+        os.set_inheritable(descriptor, False)
+    os.set_blocking(told, False)
     try:
         code, name = b64decode(spec["code"]), spec["name"]
         compiled = compile(code, name, "exec", dont_inherit=True)
@@ -56,6 +63,7 @@ def _run() -> int:
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
         with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
             _tell(report, {"connected": True})
+            listen(functools.partial(_tell_progress, told))
             result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
     except BaseException as error:
         traceback.print_exc()
@@ -141,6 +149,14 @@ def named(error: BaseException) -> str:
         return "Ended"
     names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     return next(names, "ProgramError")
+
+
+def _tell_progress(told: int, run: int, phase: str, share: float, seconds: float) -> None:
+    """Reports how far a run is; the report is dropped if the server has not read those before."""
+    left = round(seconds / share * (1 - share)) if share > 0 else None
+    fields = {"run": run, "phase": phase, "permille": int(1000 * share), "seconds": round(seconds), "left": left}
+    with contextlib.suppress(OSError):
+        os.write(told, json.dumps(fields).encode() + b"\n")
 
 
 def _tell(report: int, fields: dict[str, Any]) -> None:

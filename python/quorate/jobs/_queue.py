@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Store
@@ -57,7 +57,7 @@ class Job:
         not_before: when it may start.
         cancel: whether a running job is to be cancelled.
         changed_at: when its state last changed.
-        result: its result, sealed.
+        result: its result, sealed; None in lists.
         standing, at: the id of the standing request that gave it, and its time; None for other jobs.
     """
 
@@ -85,6 +85,9 @@ class Job:
 
 _COLUMNS = ", ".join(field.name for field in dataclasses.fields(Job))
 
+#: The columns of lists: without results, which may have half a megabyte each.
+_LISTED = ", ".join("NULL" if field.name == "result" else field.name for field in dataclasses.fields(Job))
+
 
 @dataclasses.dataclass(frozen=True)
 class Started:
@@ -102,25 +105,24 @@ class Queue:
         store: the store.
         deployment: the hash of the deployment; requests for another one are void.
         clock: this server's clock, in seconds since 1970.
+        at_once: jobs that may run at the same time.
     """
 
-    def __init__(self, store: Store, deployment: bytes, clock: Callable[[], float] = time.time) -> None:
-        self._store, self._deployment, self._clock = store, deployment, clock
+    def __init__(
+        self, store: Store, deployment: bytes, clock: Callable[[], float] = time.time, at_once: int = 1
+    ) -> None:
+        self._store, self._deployment, self._clock, self.at_once = store, deployment, clock, at_once
 
     def submit(self, request: JobRequest, signature: bytes) -> Future[tuple[Job, bool]]:
         """Queues a request whose signature was checked. The future has the job, and whether it is new.
 
-        The future's exception is a `Refused` if the approval does not cover the request, or there is no room.
+        The future's exception is a `Refused` if the request is from the future or over, the approval does not cover it,
+        or there is no room. One that is here already is found first.
 
         Raises:
-            Refused: the request is for another deployment, from the future, or over.
+            Refused: the request is for another deployment.
         """
-        now = self._clock()
         self.check_deployment(request)
-        if request.time > now + CLOCK_S:
-            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
-        if request.until <= now:
-            raise Refused(409, "the request has expired", "sign a new one")
         return self._store.write(lambda connection: self._take(connection, request, signature))
 
     def _take(self, connection: sqlite3.Connection, request: JobRequest, signature: bytes) -> tuple[Job, bool]:
@@ -128,6 +130,10 @@ class Queue:
         if known is not None:
             return known, False
         now, program = self._clock(), bytes.fromhex(request.program)
+        if request.time > now + CLOCK_S:
+            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
+        if request.until <= now:
+            raise Refused(409, "the request has expired", "sign a new one")
         load(connection, program, request.requester)  # others learn nothing of what has happened here
         if _is_used(connection, request.id):
             raise Refused(409, "this job has run here, and its result was removed", "sign a new request")
@@ -160,18 +166,18 @@ class Queue:
 
     def of(self, requester: bytes) -> list[Job]:
         """Returns the last jobs of a requester, the newest first."""
-        query = f"SELECT {_COLUMNS} FROM jobs WHERE requester = ? ORDER BY number DESC LIMIT ?"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs WHERE requester = ? ORDER BY number DESC LIMIT ?"  # noqa: S608
         given = (requester, MOST_LISTED)
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query, given).fetchall())]
 
     def of_standing(self, standing: bytes, most: int) -> list[Job]:
         """Returns the last jobs of a standing request, the newest first."""
-        query = f"SELECT {_COLUMNS} FROM jobs WHERE standing = ? ORDER BY at DESC LIMIT ?"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs WHERE standing = ? ORDER BY at DESC LIMIT ?"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query, (standing, most)).fetchall())]
 
     def all(self) -> list[Job]:
         """Returns all jobs, in the order of their arrival."""
-        query = f"SELECT {_COLUMNS} FROM jobs ORDER BY number"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs ORDER BY number"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query).fetchall())]
 
     def waiting(self) -> list[bytes]:
@@ -236,9 +242,27 @@ class Queue:
             raise Refused(425 if waits else 409, error.what, error.do) from None
         if found.not_before > now:
             raise Refused(425, "the servers have failed to connect for this job", "try later", 10)
-        if connection.execute("SELECT 1 FROM jobs WHERE state = 'running'").fetchone() is not None:
-            raise Refused(503, "another job runs here", "try later", 5)
+        self._check_slot(connection, {str(request.parameters[name]) for name in covered[1]})
         return Started(found, *covered)
+
+    def _check_slot(self, connection: sqlite3.Connection, campaigns: Collection[str]) -> None:
+        """Checks that another job may run beside those that do.
+
+        Args:
+            connection: the store's.
+            campaigns: the hashes of the job's campaigns. Two runs on one campaign are never side by side, so that each
+                sees the looks of the one before.
+
+        Raises:
+            Refused: as for `check`.
+        """
+        query = f"SELECT {_LISTED} FROM jobs WHERE state = 'running'"  # noqa: S608
+        running = [Job(*row) for row in connection.execute(query).fetchall()]
+        if len(running) >= self.at_once:
+            what = "another job runs here" if len(running) == 1 else f"{len(running)} jobs run here"
+            raise Refused(503, what, "try later", 5)
+        if not set(campaigns).isdisjoint(value for job in running for value in job.asked.parameters.values()):
+            raise Refused(425, "another job works on the same campaign here", "try later", 10)
 
     def start(self, job: bytes) -> Started | None:
         """Counts a use and makes a job run, on the disk; returns None if it runs already.
@@ -307,7 +331,7 @@ class Queue:
             job: its id.
             state: "done", "failed" or "cancelled".
             why: the reason, if it failed.
-            result: its result, sealed.
+            result: its result, sealed; None in lists.
             cheated: whether cheating was detected. Then this server takes and starts no job until its operator says so.
         """
 
@@ -358,7 +382,7 @@ class Queue:
         return self._store.write(change).result()
 
     def restarted(self) -> None:
-        """Ends the job that ran when this server ended. Its use stays, since its program may have had a session."""
+        """Ends the jobs that ran when this server ended. Uses stay, since programs may have had their sessions."""
         now = int(self._clock())
         query = "UPDATE jobs SET state = 'failed', why = 'Restarted', changed_at = ? WHERE state = 'running'"
         self._store.write(lambda connection: connection.execute(query, (now,))).result()

@@ -1,7 +1,8 @@
-"""Runs one job at a time: takes the lock, counts a use, and starts the process.
+"""Runs jobs: takes a slot, counts a use, and starts the process.
 
-The process inherits a lock, which lasts as long as any process has it. So no two jobs run at the same time, not even
-after the server was killed while one ran.
+A slot is a lock that the process inherits, and that lasts as long as any process has it. While a slot is taken by a
+process that this server does not watch, no job starts: it is one that was left when a server was killed, and may still
+work on campaigns.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from quorate import errors
-from quorate.campaigns import Refused, Store
+from quorate.campaigns import MOST_AT_ONCE, Refused, Store
 from quorate.errors import ConfigError
 from quorate.jobs._events import about
 from quorate.jobs._queue import Queue, Started
 from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
+from quorate_client.job import JobProgress
 from quorate_client.keys import to_text
 
 __all__ = ["OnEnd", "Runner", "check_child", "session_of"]
@@ -95,10 +97,10 @@ class Runner:
     ) -> None:
         self._store, self._queue, self._config, self._woken = store, queue, config.resolve(), woken
         self._on_end = on_end
-        self._lock_file = store.path.with_name(f"{store.path.name}.job.lock")
         self._mutex = threading.Lock()
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: dict[bytes, threading.Thread] = {}  # of the jobs that run
+        self._watches: dict[bytes, Watch] = {}
 
     def start(self, job: bytes) -> None:
         """Counts a use and starts the process of a job; does nothing if it runs already.
@@ -121,21 +123,36 @@ class Runner:
                 os.close(lock)
 
     def _take_lock(self, job: bytes) -> int | None:
-        """Returns the descriptor of the lock; None if this very job runs.
+        """Returns the descriptor of a free slot's lock; None if this very job runs.
 
         Raises:
-            Refused: another job's process has the lock.
+            Refused: other jobs' processes have the locks.
         """
-        lock = os.open(self._lock_file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            found = self._queue.job(job)
-            if found is not None and found.state == "running":
-                return None
-            raise Refused(503, "another job's process runs here", "try later", 5) from None
-        return lock
+        free, taken = list[int](), 0
+        with contextlib.ExitStack() as undo:
+            for slot in range(MOST_AT_ONCE):
+                file = self._slot(slot)
+                if slot >= self._queue.at_once and not file.exists():
+                    continue
+                lock = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                undo.callback(os.close, lock)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    free.append(lock)
+                except OSError:
+                    taken += 1
+            if free and taken <= len(self._threads) and taken < self._queue.at_once:
+                return os.dup(free[0])  # with the same lock, which ends with the last copy
+        found = self._queue.job(job)
+        if found is not None and found.state == "running":
+            return None
+        what = "another job's process runs here" if taken == 1 else f"{taken} jobs' processes run here"
+        raise Refused(503, what, "try later", 5)
+
+    def _slot(self, slot: int) -> Path:
+        """Returns the file of a slot's lock."""
+        path = self._store.path
+        return path.with_name(f"{path.name}.job{slot or ''}.lock")
 
     def check(self, job: bytes) -> None:
         """Checks that a job could start now, and changes nothing. A job that runs already passes.
@@ -150,16 +167,22 @@ class Runner:
                 os.close(lock)
 
     def end(self) -> None:
-        """Starts no other job, and has the one that runs end within 1.6 s."""
+        """Starts no other job, and has those that run end within 1.6 s."""
         self._stopping.set()
 
     def stop(self) -> None:
-        """Waits for the end of the job that runs, as `end` has it."""
+        """Waits for the ends of the jobs that run, as `end` has it."""
         self.end()
         with self._mutex:
-            thread = self._thread
-        if thread is not None:
-            thread.join(END_S + 2.0)
+            threads = list(self._threads.values())
+        until = time.monotonic() + END_S + 2.0
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0.0))
+
+    def progress(self, job: bytes) -> JobProgress | None:
+        """Returns how far a job is that runs; None if nothing is known."""
+        watch = self._watches.get(job)
+        return None if watch is None else watch.progress()
 
     def _spawn(self, started: Started, lock: int) -> None:
         """Starts the process and its watch. If that fails, no program has run, and the job waits again."""
@@ -169,16 +192,15 @@ class Runner:
             try:
                 made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
                 undo.callback(made.cleanup)
-                read, write = os.pipe()
-                undo.callback(os.close, read)
-                with os.fdopen(write, "wb"):  # its copy here is closed in each case
+                (read, write), (hear, tell) = _pipe(undo), _pipe(undo)
+                with os.fdopen(write, "wb"), os.fdopen(tell, "wb"):  # its copies here are closed in each case
                     spec = self._spec(started, Path(made.name))
-                    process = self._process(made.name, write, lock)
+                    process = self._process(made.name, (write, tell), lock)
                 undo.callback(_discard, process)
                 fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
                 LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
-                watch = Watch(process, read, self._queue, started, self._stopping, self._store)
-                self._begin(self._watched, watch, spec, made, started.program.hash)
+                watch = Watch(process, (read, hear), self._queue, started, self._stopping, self._store)
+                self._begin(job, self._watched, watch, spec, made, started)
             except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
                 fields = about("job.not_started", job.hex(), error_type=type(error).__name__)
                 LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__, extra=fields)
@@ -187,41 +209,51 @@ class Runner:
                 return
             undo.pop_all()
 
-    def _begin(self, target: Callable[..., None], *arguments: Any) -> None:
+    def _begin(self, job: bytes, target: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=target, args=arguments, name="quorate job")
-        thread.start()
-        self._thread = thread
+        self._threads[job] = thread
+        try:
+            thread.start()
+        except RuntimeError:
+            del self._threads[job]
+            raise
 
     def _give_back(self, job: bytes) -> None:
         """Has a job wait again, in a thread since the store may be busy; in this one if there can be no other one."""
         try:
-            self._begin(self._waits_again, job)
+            self._begin(job, self._waits_again, job)
         except RuntimeError:
             self._waits_again(job)
 
-    def _process(self, folder: str, report: int, lock: int) -> subprocess.Popen[bytes]:
+    def _process(self, folder: str, reports: tuple[int, int], lock: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
-            [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, str(report)],
+            [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, *map(str, reports)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,  # what it prints goes to this server's log
             stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
-            pass_fds=(report, lock),
+            pass_fds=(*reports, lock),
         )
 
     def _waits_again(self, job: bytes) -> None:
-        until_stored(lambda: self._queue.unconnected(job), self._stopping)
-        self._woken()
+        try:
+            until_stored(lambda: self._queue.unconnected(job), self._stopping)
+        finally:
+            self._threads.pop(job, None)
+            self._woken()
 
-    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], program: bytes) -> None:
-        begun = time.monotonic()
+    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], started: Started) -> None:
+        begun, job = time.monotonic(), started.job.id
+        self._watches[job] = watch
         try:
             state = watch.run(spec)
             if self._on_end is not None:
-                self._on_end(program, state, time.monotonic() - begun)
+                self._on_end(started.program.hash, state, time.monotonic() - begun)
         finally:
             folder.cleanup()
+            del self._watches[job]
+            self._threads.pop(job, None)
             self._woken()
 
     def _spec(self, started: Started, folder: Path) -> bytes:
@@ -242,6 +274,13 @@ class Runner:
             "input": terms.input,
         }
         return json.dumps(fields).encode() + b"\n"
+
+
+def _pipe(undo: contextlib.ExitStack) -> tuple[int, int]:
+    """Makes a pipe. Its end for reading is closed with `undo`."""
+    read, write = os.pipe()
+    undo.callback(os.close, read)
+    return read, write
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:

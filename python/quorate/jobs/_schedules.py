@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from quorate.campaigns import Refused, Store
+from quorate.campaigns import Refused, Store, StoreError
+from quorate.jobs._events import about
 from quorate.jobs._programs import check_terms
 from quorate.jobs._queue import CLOCK_S, Job, Queue, halted, is_halted
 from quorate_client.schedule import Every, StandingRequest, occurrence_id
 
 __all__ = ["Schedules", "Standing"]
 
+LOG = logging.getLogger("quorate.serve")
+
 #: Standing requests that are active, of one requester and in all; and those of one requester that are kept.
 MOST_OF_ONE, MOST_STANDING, MOST_KEPT = 20, 200, 500
 
-#: Standing requests that a requester may list, and jobs of one of them.
+#: Standing requests that a requester may list, and jobs of one of them; of those that ended, no more are kept.
 MOST_LISTED = 100
+
+#: Times of a standing request that are kept, so that none has two jobs.
+MOST_TIMES = 1000
 
 _DAY_S = 86_400
 _ACTIVE = "cancelled_at IS NULL AND until > ?"
@@ -71,6 +78,15 @@ class Standing:
         return self.asked.next(now) if self.cancelled_at is None else None
 
 
+@dataclasses.dataclass(frozen=True)
+class _Times:
+    """The id of a standing request, its times, and the first of them."""
+
+    standing: bytes
+    every: Every
+    since: int
+
+
 _COLUMNS = ", ".join(field.name for field in dataclasses.fields(Standing))
 
 
@@ -85,21 +101,18 @@ class Schedules:
 
     def __init__(self, store: Store, queue: Queue, clock: Callable[[], float] = time.time) -> None:
         self._store, self._queue, self._clock = store, queue, clock
+        self._odd: set[bytes] = set()  # standing requests whose error is in the log
 
     def submit(self, request: StandingRequest, signature: bytes) -> Future[tuple[Standing, bool]]:
         """Keeps a request whose signature was checked. The future has its row, and whether it is new.
 
-        The future's exception is a `Refused` if the approval does not cover the request, or there is no room.
+        The future's exception is a `Refused` if the request is from the future or over, the approval does not cover it,
+        or there is no room. One that is here already is found first.
 
         Raises:
-            Refused: the request is for another deployment, from the future, or over.
+            Refused: the request is for another deployment.
         """
-        now = self._clock()
         self._queue.check_deployment(request)
-        if request.time > now + CLOCK_S:
-            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
-        if request.until <= now:
-            raise Refused(409, "the standing request has ended", "sign a new one")
         return self._store.write(lambda connection: self._take(connection, request, signature))
 
     def _take(
@@ -108,6 +121,11 @@ class Schedules:
         known = _find(connection, request.id)
         if known is not None:
             return known, False
+        now = self._clock()
+        if request.time > now + CLOCK_S:
+            raise Refused(401, f"the request is from the future; this server's time is {int(now)}", "set the clock")
+        if request.until <= now:
+            raise Refused(409, "the standing request has ended", "sign a new one")
         program = bytes.fromhex(request.program)
         terms = check_terms(connection, program, request.requester, request.parameters).terms
         if is_halted(connection):
@@ -187,50 +205,93 @@ class Schedules:
         """Queues the jobs whose times have come, each once; returns them.
 
         A job that its approval does not cover any more is refused at once. While cheating is not cleared up, no job is
-        queued.
-        """
-        if not self._store.read(self._due):
-            return []
-        return self._store.write(self._occur).result()
+        queued. Each standing request has a change of its own: an error with one is logged, and stops no other.
 
-    def _due(self, connection: sqlite3.Connection) -> list[tuple[bytes, Every, int]]:
-        """Returns the standing requests whose newest time has no job yet, with their times and that one."""
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        due = self._store.read(self._due)
+        changes = [(one, self._store.write(functools.partial(self._occur, one=one))) for one in due]
+        queued = list[Job]()
+        for one, change in changes:
+            try:
+                queued += change.result()
+                self._odd.discard(one.standing)
+            except StoreError:
+                raise
+            except Exception as error:
+                self._log(one.standing, error)
+        return queued
+
+    def _due(self, connection: sqlite3.Connection) -> list[_Times]:
+        """Returns the standing requests whose newest time has no job yet."""
+        due = []
+        for standing, text, since in self._active(connection):
+            try:
+                one = _Times(standing, Every.parse(text), since)
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                self._log(standing, error)
+                continue
+            if self._time_of(connection, one) is not None:
+                due.append(one)
+        return due
+
+    def _log(self, standing: bytes, error: Exception) -> None:
+        """Logs once that a standing request gives no job. The text of the error may hold values."""
+        if standing not in self._odd:
+            self._odd.add(standing)
+            fields = about("standing.error", standing=standing.hex(), error_type=type(error).__name__)
+            what = "the standing request %s gives no job: an error of type %s"
+            LOG.error(what, standing.hex(), type(error).__name__, extra=fields)
+
+    def _active(self, connection: sqlite3.Connection) -> list[tuple[bytes, str, int]]:
+        """Returns the standing requests that may have a time now, with their times and the first one."""
         if is_halted(connection):
             return []
         now = int(self._clock())
         query = f"SELECT id, every, since FROM standing WHERE {_ACTIVE} AND since <= ? ORDER BY number"  # noqa: S608
-        due = []
-        for standing, text, since in connection.execute(query, (now, now)).fetchall():
-            every = Every.parse(text)
-            at = every.at_or_before(now)
-            query = "SELECT 1 FROM occurrences WHERE standing = ? AND at = ?"
-            if at >= since and connection.execute(query, (standing, at)).fetchone() is None:
-                due.append((standing, every, at))
-        return due
+        return connection.execute(query, (now, now)).fetchall()
 
-    def _occur(self, connection: sqlite3.Connection) -> list[Job]:
-        queued = []
-        for standing, every, at in self._due(connection):
-            connection.execute("INSERT INTO occurrences VALUES (?, ?)", (standing, at))
-            job = occurrence_id(standing, at)
-            if self._queue.is_known(connection, job):  # of a standing request that was removed and sent again
-                continue
-            query = """INSERT INTO jobs
-                (id, program, requester, request, signature, until, state, not_before, changed_at, standing, at)
-                SELECT ?, program, requester, request, signature, min(?, until), 'queued', ?, ?, id, ?
-                FROM standing WHERE id = ?"""
-            connection.execute(query, (job, every.after(at), at, int(self._clock()), at, standing))
-            queued.append(self._queue.settled(connection, job))
-        return queued
+    def _time_of(self, connection: sqlite3.Connection, one: _Times) -> int | None:
+        """Returns the newest time of a standing request if it has no job yet."""
+        at = one.every.at_or_before(int(self._clock()))
+        query = "SELECT 1 FROM occurrences WHERE standing = ? AND at = ?"
+        if at < one.since or connection.execute(query, (one.standing, at)).fetchone() is not None:
+            return None
+        query = "SELECT count(*), min(at) FROM occurrences WHERE standing = ?"
+        kept, oldest = connection.execute(query, (one.standing,)).fetchone()
+        return None if kept >= MOST_TIMES and at < oldest else at  # times before those that are kept may have had jobs
+
+    def _occur(self, connection: sqlite3.Connection, one: _Times) -> list[Job]:
+        at = self._time_of(connection, one)
+        if at is None:
+            return []
+        connection.execute("INSERT INTO occurrences VALUES (?, ?)", (one.standing, at))
+        job = occurrence_id(one.standing, at)
+        if self._queue.is_known(connection, job):  # of a standing request that was removed and sent again
+            return []
+        query = """INSERT INTO jobs
+            (id, program, requester, request, signature, until, state, not_before, changed_at, standing, at)
+            SELECT ?, program, requester, request, signature, min(?, until), 'queued', ?, ?, id, ?
+            FROM standing WHERE id = ?"""
+        connection.execute(query, (job, one.every.after(at), at, int(self._clock()), at, one.standing))
+        return [self._queue.settled(connection, job)]
 
     def tidy(self, days: int) -> None:
-        """Removes standing requests that ended `days` ago."""
+        """Removes standing requests that ended `days` ago, and all but the last jobs and times of the others."""
 
         def change(connection: sqlite3.Connection) -> None:
             over = int(self._clock()) - days * _DAY_S
             query = "DELETE FROM occurrences WHERE standing IN (SELECT id FROM standing WHERE until <= ?)"
             connection.execute(query, (over,))
             connection.execute("DELETE FROM standing WHERE until <= ?", (over,))
+            for (standing,) in connection.execute("SELECT id FROM standing").fetchall():
+                query = """DELETE FROM jobs WHERE standing = ? AND state NOT IN ('queued', 'running') AND at <
+                    (SELECT at FROM jobs WHERE standing = ? ORDER BY at DESC LIMIT 1 OFFSET ?)"""
+                connection.execute(query, (standing, standing, MOST_LISTED - 1))
+                query = """DELETE FROM occurrences WHERE standing = ? AND at <
+                    (SELECT at FROM occurrences WHERE standing = ? ORDER BY at DESC LIMIT 1 OFFSET ?)"""
+                connection.execute(query, (standing, standing, MOST_TIMES - 1))
 
         self._store.write(change).result()
 

@@ -7,19 +7,20 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_hash
 from quorate.errors import ConfigError
 from quorate.jobs._calls import Calls, id_of
 from quorate.jobs._events import about
+from quorate.jobs._health import PeerState, waits_for
 from quorate.jobs._queue import Job, Queue
 from quorate.jobs._runner import OnEnd, Runner, check_child
 from quorate.jobs._schedules import Schedules
 from quorate.jobs._standing import StandingAnswers
 from quorate.jobs._turns import Turns, call
-from quorate_client import Deployment, JobRequest, JobState, ServiceKey
+from quorate_client import Deployment, JobProgress, JobRequest, JobState, ServiceKey
 from quorate_client.keys import to_text
 
 __all__ = ["Jobs", "check_deployment"]
@@ -27,6 +28,7 @@ __all__ = ["Jobs", "check_deployment"]
 LOG = logging.getLogger("quorate.serve")
 
 _TIDY_S = 60.0
+_MOST_WAITS = 200  # characters of what a job waits for
 _OCCUR_S = 1.0  # between looks at the times of standing requests
 
 
@@ -81,7 +83,7 @@ class Jobs:
     ) -> None:
         self.deployment = check_deployment(settings, service_key)
         check_child()
-        self.queue = Queue(store, self.deployment.hash, clock)
+        self.queue = Queue(store, self.deployment.hash, clock, settings.at_once)
         self.schedules = Schedules(store, self.queue, clock)
         self._calls = Calls(self.queue, self.deployment.hash, settings.me, clock)
         self.standing = StandingAnswers(self.schedules, self._calls, service_key, clock)
@@ -89,13 +91,15 @@ class Jobs:
         self._days = settings.limits.results_days
         self.runner = Runner(store, self.queue, settings.party, self._wake, on_end)
         self._over = threading.Event()
+        self._peers: Callable[[], Sequence[PeerState]] = lambda: ()
         self._turns: Turns | None = None
         if settings.me == 0:
             asked = functools.partial(call, self.deployment, service_key)
-            self._turns = Turns(self.queue, self.runner, range(1, len(self.deployment.servers)), asked)
+            others = range(1, len(self.deployment.servers))
+            self._turns = Turns(self.queue, self.runner, others, asked, lambda: bool(waits_for(self._peers())))
 
     def begin(self) -> None:
-        """Ends the job that ran when this server was last stopped, and starts the threads."""
+        """Ends the jobs that ran when this server was last stopped, and starts the threads."""
         self.queue.restarted()
         deployment = self.deployment.hash.hex()
         fields = about("jobs.begun", deployment=deployment)
@@ -105,22 +109,44 @@ class Jobs:
             self._turns.begin()
 
     def end(self) -> None:
-        """Starts no other job, and tells the one that runs to end."""
+        """Starts no other job, and tells those that run to end."""
         self._over.set()
         if self._turns is not None:
             self._turns.stop()
         self.runner.end()
 
     def stop(self) -> None:
-        """Waits for the ends of the job that runs and of the thread of turns."""
+        """Waits for the ends of the jobs that run and of the thread of turns."""
         self.end()
         self.runner.stop()
         if self._turns is not None:
             self._turns.join()
 
-    def _wake(self) -> None:
+    def _wake(self, job: bytes | None = None) -> None:
         if self._turns is not None:
-            self._turns.wake()
+            self._turns.wake(job)
+
+    def hear(self, peers: Callable[[], Sequence[PeerState]]) -> None:
+        """Has the health of the other servers decide whether turns are given. Call it before `begin`.
+
+        Args:
+            peers: returns their states.
+        """
+        self._peers = peers
+
+    def peers_changed(self) -> None:
+        """Has jobs that wait looked at again, since the state of another server has changed."""
+        self._wake()
+
+    def word(self) -> str:
+        """Returns whether this server "accepts" jobs, is "halted", or "ends".
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        if self._over.is_set():
+            return "ends"
+        return "halted" if self.queue.is_halted() else "accepts"
 
     def _keep_time(self) -> None:
         """Queues jobs at their times, and tidies up once in a while, until the end of this server."""
@@ -147,7 +173,7 @@ class Jobs:
             standing = "" if job.standing is None else job.standing.hex()
             fields = about("job.occurred", job.id.hex(), standing=standing, state=job.state)
             LOG.info("job %s of the standing request %s is %s", job.id.hex(), standing, job.state, extra=fields)
-            self._wake()
+            self._wake(job.id)
 
     def check_request(self, body: bytes, signature: str) -> tuple[JobRequest, bytes]:
         """Reads a request and checks the signature of its requester.
@@ -162,22 +188,26 @@ class Jobs:
         return self.queue.submit(request, signature)
 
     def submitted(self, job: Job, is_new: bool) -> bytes:
-        """Returns the state of a job that was asked for, as signed JSON; a new one gets its turn.
+        """Returns the state of a job that was asked for, as signed JSON; it gets its turn.
 
-        There is no result in it: the request is signed for all servers alike, so another server could send it here.
+        There is neither a result nor progress in it: the request is signed for all servers alike, so another server
+        could send it here.
         """
-        if is_new:
-            self._wake()
+        self._wake(job.id)
         return self.state(job)
 
     def shown(self, job: str, path: str, signature: str) -> bytes:
-        """Returns the state of a job to its requester, as signed JSON, with the result if it is done.
+        """Returns the state of a job to its requester, as signed JSON.
+
+        The result is in it if it is done, how far it is if it runs, and what it waits for if a server is not there.
 
         Raises:
             Refused: there is no such job, or it is another requester's; or the call is not signed.
         """
         found = self._of_requester(job, "GET", path, signature)
-        return self.state(found, None if found.result is None else self._store.job_key.open(found.result, found.id))
+        result = None if found.result is None else self._store.job_key.open(found.result, found.id)
+        progress = self.runner.progress(found.id) if found.state == "running" else None
+        return self.state(found, result, progress, waits_for(self._peers()) if found.state == "queued" else "")
 
     def cancelled(self, job: str, path: str, signature: str) -> bytes:
         """Cancels a job for its requester, unless it has ended; returns its state, as signed JSON.
@@ -237,9 +267,12 @@ class Jobs:
             raise _unknown()
         return id_of(job, _unknown())
 
-    def state(self, job: Job, result: bytes | None = None) -> bytes:
+    def state(
+        self, job: Job, result: bytes | None = None, progress: JobProgress | None = None, waits: str = ""
+    ) -> bytes:
         """Returns the state of a job, as signed JSON."""
-        made = JobState(job.id, self._me, job.state, job.why, job.attempts, job.changed_at, result)
+        stated = job.id, self._me, job.state, job.why, job.attempts, job.changed_at
+        made = JobState(*stated, result, progress, waits[:_MOST_WAITS])
         return made.by(self._key, self.deployment.hash).to_json()
 
 

@@ -1,11 +1,15 @@
 """The order of jobs: server 0 asks the others about the oldest job that waits, and tells all to start it.
 
+Jobs may run side by side, so it asks on until a server has no room. A job that a server lacks, or has to wait with, is
+asked about again after a pause that doubles.
+
 It decides about order alone. Each server checks a job by its own approval before it starts it, and the session, which
 the job's id names, begins only if all have started the same job.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 import time
@@ -26,6 +30,8 @@ LOG = logging.getLogger("quorate.serve")
 
 _LOOK_S = 2.0
 _PAUSE_S = 5.0  # after a server did not answer, or could not start a job
+_FIRST_S, _LONGEST_S = 0.5, 60.0  # pauses of a job that a server lacks or waits with
+_SHORTEST_S = 0.05
 _CALL_S = 5.0
 _END_S = 0.5
 
@@ -53,6 +59,14 @@ def _job_of(path: str) -> str:
         return ""
 
 
+@dataclasses.dataclass(frozen=True)
+class _Later:
+    """When a job was last asked about, and for how long it is not asked about again."""
+
+    asked_at: float
+    pause_s: float
+
+
 class Turns:
     """The thread of server 0 that gives jobs their turns.
 
@@ -61,11 +75,22 @@ class Turns:
         runner: what runs them here.
         peers: the numbers of the other servers.
         ask: makes a call: a server's number and a path to an HTTP status, as `call` does.
+        is_away: whether another server is known not to answer; then nothing is asked.
     """
 
-    def __init__(self, queue: Queue, runner: Runner, peers: range, ask: Callable[[int, str], int]) -> None:
-        self._queue, self._runner, self._peers, self._ask = queue, runner, peers, ask
+    def __init__(
+        self,
+        queue: Queue,
+        runner: Runner,
+        peers: range,
+        ask: Callable[[int, str], int],
+        is_away: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._queue, self._runner, self._peers, self._ask, self._is_away = queue, runner, peers, ask, is_away
         self._woken, self._is_over = threading.Event(), False
+        self._lock = threading.Lock()
+        self._later: dict[bytes, _Later] = {}  # of jobs that wait
+        self._full = 0  # how often in a row a server had no room
         self._odd: dict[int, int] = {}  # the last status of each server that cannot run jobs
         self._thread = threading.Thread(target=self._run, name="quorate turns", daemon=True)
 
@@ -73,8 +98,12 @@ class Turns:
         """Starts the thread."""
         self._thread.start()
 
-    def wake(self) -> None:
-        """Has the thread look now."""
+    def wake(self, job: bytes | None = None) -> None:
+        """Has the thread look now, and ends the pauses of a job; those of all jobs without one."""
+        with self._lock:
+            for each in list(self._later) if job is None else [job]:
+                if each in self._later:
+                    self._later[each] = _Later(self._later[each].asked_at, _FIRST_S)
         self._woken.set()
 
     def stop(self) -> None:
@@ -104,31 +133,63 @@ class Turns:
             self._woken.clear()
 
     def look(self) -> float:
-        """Starts the oldest job that all servers are ready for, if there is one; returns seconds to the next look."""
-        for job in self._queue.waiting():
+        """Starts the jobs that all servers are ready for, the oldest first; returns seconds to the next look."""
+        waiting = self._queue.waiting()
+        with self._lock:
+            self._later = {job: self._later[job] for job in waiting if job in self._later}
+        if self._is_away():
+            return _LOOK_S
+        for job in waiting:
+            if self._is_over:
+                break
+            if self._wait_of(job) > 0:
+                continue
             try:
                 self._runner.check(job)
             except Refused as error:
                 if error.status == 503:
-                    return _LOOK_S
+                    break
                 if error.status == 409:
                     self._queue.settle(job)
                 continue
-            answers = self._all("ask", job)
-            if self._is_over:
-                break
-            never = [server for server, status in answers.items() if status == 409]
-            if never:
-                fields = about("job.refused_elsewhere", job.hex(), server=never[0])
-                LOG.info("job %s never starts: server %s refuses it", job.hex(), never[0], extra=fields)
-                self._queue.fail(job, "Elsewhere")
-            elif all(status == 200 for status in answers.values()):
-                return self._start(job)
-            elif any(status not in (200, *_OF_THIS_JOB) for status in answers.values()):
-                return _PAUSE_S
-        return _LOOK_S
+            pause = self._turn(job)
+            if pause is not None:
+                return pause
+        return min([_LOOK_S, *(max(self._wait_of(job), _SHORTEST_S) for job in list(self._later))])
 
-    def _start(self, job: bytes) -> float:
+    def _wait_of(self, job: bytes) -> float:
+        """Returns the seconds until a job is asked about again."""
+        with self._lock:
+            later = self._later.get(job)
+        return 0.0 if later is None else later.asked_at + later.pause_s - time.monotonic()
+
+    def _turn(self, job: bytes) -> float | None:
+        """Starts a job if all servers are ready; returns a pause if none may start now, else None."""
+        answers = self._all("ask", job)
+        if self._is_over:
+            return _LOOK_S
+        statuses = set(answers.values())
+        if 409 in statuses:
+            never = next(server for server, status in answers.items() if status == 409)
+            fields = about("job.refused_elsewhere", job.hex(), server=never)
+            LOG.info("job %s never starts: server %s refuses it", job.hex(), never, extra=fields)
+            self._queue.fail(job, "Elsewhere")
+            return None
+        if statuses <= {200}:
+            self._full = 0
+            return self._start(job)
+        if statuses <= {200, *_OF_THIS_JOB}:
+            with self._lock:
+                before = self._later.get(job)
+                pause = _FIRST_S if before is None else min(2 * before.pause_s, _LONGEST_S)
+                self._later[job] = _Later(time.monotonic(), pause)
+            return None
+        if statuses <= {200, 503, *_OF_THIS_JOB}:  # such as a server at which the job before has not quite ended
+            self._full += 1
+            return min(_FIRST_S * 2 ** min(self._full - 1, 10), _PAUSE_S)
+        return _PAUSE_S
+
+    def _start(self, job: bytes) -> float | None:
         """Tells the others to start a job, and starts it here if all do; else theirs end without a session."""
         if any(status != 200 for status in self._all("start", job).values()):
             return _PAUSE_S
@@ -137,7 +198,7 @@ class Turns:
         except Refused as error:
             LOG.warning("job %s was not started here: %s", job.hex(), error, extra=about("job.not_started", job.hex()))
             return _PAUSE_S
-        return _LOOK_S
+        return None
 
     def _all(self, what: str, job: bytes) -> dict[int, int]:
         """Makes the same call to all other servers at the same time; returns the status of each."""

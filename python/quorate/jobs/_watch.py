@@ -19,7 +19,7 @@ from quorate.campaigns import Store, StoreError
 from quorate.errors import __all__ as names_of_errors
 from quorate.jobs._events import about
 from quorate.jobs._queue import Queue, Started
-from quorate_client.job import MOST_RESULT_BYTES
+from quorate_client.job import MOST_RESULT_BYTES, JobProgress
 
 __all__ = ["END_S", "Report", "Watch", "close_pipes", "until_stored"]
 
@@ -33,6 +33,8 @@ _GRACE_S = 5.0  # the same at other times
 _MOST_REPORT_BYTES = 2 * MOST_RESULT_BYTES + (1 << 16)  # a text within a text has more characters
 _RETRY_S = 1.0
 _MOST_LINE_BYTES = 8192  # of what it prints; longer lines are logged as several
+_MOST_TAIL_BYTES = 4096  # of progress that is not read yet
+_STALE_S = 10.0  # after which progress is that of a run that has ended
 _OUTPUT_S = 1.0  # for the end of what it printed, which a process that was left behind may hold open
 
 #: Reasons that a process may report.
@@ -56,13 +58,17 @@ class Watch:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        report: int,
+        reports: tuple[int, int],
         queue: Queue,
         started: Started,
         stopping: threading.Event,
         store: Store,
     ) -> None:
-        self._process, self._report, self._queue, self._stopping, self._store = process, report, queue, stopping, store
+        self._process, self._queue, self._stopping, self._store = process, queue, stopping, store
+        self._report, self._heard = reports
+        os.set_blocking(self._heard, False)
+        self._progress: tuple[JobProgress, float] | None = None  # and when it was reported
+        self._tail = b""
         self._job, self._terms = started.job.id, started.program.terms
         self._data = bytearray()
         self._told_at: float | None = None
@@ -87,6 +93,7 @@ class Watch:
             self._is_lost = True
         finally:
             os.close(self._report)
+            os.close(self._heard)
             if self._output is not None:
                 self._output.join(_OUTPUT_S)
             if self._output is None or not self._output.is_alive():
@@ -100,6 +107,7 @@ class Watch:
         self._output.start()
         while not self._has_ended():
             self._read(_POLL_S)
+            self._read_progress()
             if len(self._data) > _MOST_REPORT_BYTES:
                 self._kill(signal.SIGKILL)
             self._end_if_due(time.monotonic() - begun)
@@ -137,6 +145,20 @@ class Watch:
             if len(self._data) > _MOST_REPORT_BYTES:
                 self._reason = self._reason or "TooLarge"
                 return
+
+    def _read_progress(self) -> None:
+        """Keeps the last whole line of progress. Lines are a program's word, and of use only if they are numbers."""
+        with contextlib.suppress(BlockingIOError):
+            self._tail = (self._tail + os.read(self._heard, 1 << 16))[-_MOST_TAIL_BYTES:]
+        lines, _, self._tail = self._tail.rpartition(b"\n")
+        if lines:
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+                self._progress = JobProgress.of(json.loads(lines.rpartition(b"\n")[2])), time.monotonic()
+
+    def progress(self) -> JobProgress | None:
+        """Returns how far the program is; None if it has reported nothing yet, or nothing for a while."""
+        told = self._progress
+        return None if told is None or time.monotonic() - told[1] > _STALE_S else told[0]
 
     def _end_if_due(self, seconds: float) -> None:
         """Tells the process to end if it is stopped, cancelled or late; and ends it if it does not."""

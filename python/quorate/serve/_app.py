@@ -19,6 +19,7 @@ from quorate.jobs import Jobs, about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_of, read
 from quorate.serve._jobs import add_jobs, refuse_jobs
+from quorate.serve._peers import Peers
 from quorate.serve._problems import LOG, problem, problem_of
 from quorate.serve._registry import Registry
 from quorate_client.statements import results_to_json
@@ -46,7 +47,7 @@ def make_app(
     registry: Registry,
     memory_bytes: int,
     ready: Callable[[], bool],
-    jobs: Jobs | None = None,
+    jobs: tuple[Jobs, Peers] | None = None,
     answered: Answered | None = None,
 ) -> Guarded:
     """Returns the application.
@@ -55,7 +56,7 @@ def make_app(
         registry: the campaigns.
         memory_bytes: bytes of bodies that may be held at the same time.
         ready: whether requests should be sent to this server.
-        jobs: the jobs, if this server runs any.
+        jobs: the jobs, if this server runs any, and the other servers.
         answered: called after each answer.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
@@ -66,7 +67,7 @@ def make_app(
     if jobs is None:
         refuse_jobs(app)
     else:
-        add_jobs(app, jobs, memory, pool)
+        add_jobs(app, *jobs, memory, pool)
 
     @app.get("/healthz")
     async def healthz() -> Response:

@@ -1,4 +1,4 @@
-"""The requests for jobs, once and standing: of requesters, and of server 0. Without jobs, there are no such paths."""
+"""The requests for jobs, once and standing, and of other servers. Without jobs, there are no such paths."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from quorate.jobs import Jobs
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_up_to, read
 from quorate.serve._openapi import DESCRIPTION
+from quorate.serve._peers import PATH, Peers
 from quorate_client.job import MOST_REQUEST_BYTES
 
 __all__ = ["add_jobs", "refuse_jobs"]
 
 _PATHS = (
     "/openapi.json",
+    PATH,
     "/jobs",
     "/jobs/{rest:path}",
     "/standing",
@@ -61,12 +63,13 @@ async def _body(request: Request, memory: Memory) -> bytes:
         return bytes(await read(request, length, held))
 
 
-def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.Executor) -> None:
+def add_jobs(app: FastAPI, jobs: Jobs, peers: Peers, memory: Memory, pool: concurrent.futures.Executor) -> None:
     """Adds the paths of jobs to the application.
 
     Args:
         app: the application.
         jobs: the jobs.
+        peers: the other servers.
         memory: counts the bytes of bodies.
         pool: threads for signatures and the store.
     """
@@ -77,6 +80,11 @@ def add_jobs(app: FastAPI, jobs: Jobs, memory: Memory, pool: concurrent.futures.
     @app.get("/openapi.json")
     async def description() -> Response:
         return _json(DESCRIPTION)
+
+    @app.get(PATH)
+    async def lives(request: Request) -> Response:
+        _path(request)
+        return _json(await on_pool(peers.answer, _signature(request)))
 
     @app.post("/jobs")
     async def asked(request: Request) -> Response:

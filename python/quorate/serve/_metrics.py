@@ -6,22 +6,26 @@ on an address of the loopback alone, without TLS, apart from what strangers reac
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
+import socketserver
 import threading
 import time
 import wsgiref.simple_server
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from quorate._quorate import __version__
 from quorate.campaigns import Settings, Store, StoreError, counts
 from quorate.errors import ConfigError
-from quorate.jobs import Queue
+from quorate.jobs import Jobs, PeerState, Queue
 
 __all__ = ["Metrics"]
 
@@ -65,6 +69,7 @@ class Metrics(Collector):
     def __init__(self, settings: Settings, store: Store, ready: Callable[[], bool]) -> None:
         self._settings, self._store, self._ready = settings, store, ready
         self._queue: Queue | None = None
+        self._peers: Callable[[], list[PeerState]] = list
         self._expires = _expires_at(settings.certificate)
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
@@ -123,6 +128,7 @@ class Metrics(Collector):
         yield GaugeMetricFamily(
             "quorate_certificate_expiry_timestamp_seconds", "When the TLS certificate expires", value=self._expires
         )
+        yield from self._of_peers()
         try:
             free = shutil.disk_usage(self._settings.store.parent).free
             yield GaugeMetricFamily("quorate_store_free_bytes", "Space that is left on the store's disk", value=free)
@@ -130,6 +136,18 @@ class Metrics(Collector):
             yield from self._of_jobs()
         except (OSError, StoreError):  # the server's log has it
             return
+
+    def _of_peers(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "quorate_peer_up", "1 if another server answers, and nothing differs", labels=("server",)
+        )
+        name = "quorate_peer_round_trip_seconds"
+        taken = GaugeMetricFamily(name, "Of the last question to another server", labels=("server",))
+        for one in self._peers():
+            up.add_metric((str(one.server),), one.state == "up")
+            if one.round_trip_s is not None:
+                taken.add_metric((str(one.server),), one.round_trip_s)
+        yield from (up, taken) if up.samples else ()
 
     def _of_campaigns(self) -> Iterator[Metric]:
         held = counts(self._store, time.time())
@@ -153,34 +171,82 @@ class Metrics(Collector):
         halted = self._queue.is_halted()
         yield GaugeMetricFamily("quorate_jobs_halted", "1 after cheating was detected", value=halted)
 
-    def listen(self, host: str, port: int, queue: Queue | None) -> Listener:
+    def listen(self, host: str, port: int, jobs: Jobs | None, peers: Callable[[], list[PeerState]]) -> Listener:
         """Serves the metrics.
 
         Args:
             host, port: where to listen.
-            queue: the server's jobs, if it runs any.
+            jobs: the server's jobs, if it runs any.
+            peers: returns the states of the other servers.
 
         Raises:
             ConfigError: nothing can listen there.
         """
-        self._queue = queue
+        self._queue, self._peers = None if jobs is None else jobs.queue, peers
         try:
-            return Listener(*start_http_server(port, host, self._registry))
+            return Listener(host, port, make_wsgi_app(self._registry))
         except OSError as error:
             raise ConfigError(f"metrics cannot be served on {host}:{port}: {error.strerror or error}") from None
+
+
+class _Server(socketserver.ThreadingMixIn, wsgiref.simple_server.WSGIServer):
+    """Takes a few connections at a time: one more ends the oldest, so that a silent one keeps nobody out."""
+
+    daemon_threads = True
+    most = 16
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._open: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers in a thread of its own."""
+        with self._lock:
+            self._open[request] = None
+            oldest = next(iter(self._open)) if len(self._open) > self.most else None
+            if oldest is not None:
+                del self._open[oldest]
+        if oldest is not None:
+            with contextlib.suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Closes a connection."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints nothing: a connection that was cut is no error of this server."""
+
+
+class _Handler(wsgiref.simple_server.WSGIRequestHandler):
+    timeout = 10.0
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Logs nothing."""
 
 
 class Listener:
     """What answers for the metrics.
 
     Args:
-        server: the server.
-        thread: the thread that accepts its connections.
+        host, port: where to listen.
+        app: what makes the answers, by WSGI.
+
+    Raises:
+        OSError: nothing can listen there.
     """
 
-    def __init__(self, server: wsgiref.simple_server.WSGIServer, thread: threading.Thread) -> None:
-        self._server, self._thread = server, thread
-        self.port: int = server.server_port
+    def __init__(self, host: str, port: int, app: Any) -> None:
+        self._server = _Server((host, port))
+        self._server.set_app(app)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="quorate metrics", daemon=True)
+        self._thread.start()
+        self.port: int = self._server.server_port
 
     def close(self) -> None:
         """Ends it, within half a second. Answers that are under way are cut off with the process."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from quorate_client.job import FINAL, MOST_REQUEST_BYTES, MOST_TEXT, STATES
+from quorate_client.job import FINAL, MOST_REQUEST_BYTES, MOST_TEXT, PHASES, STATES
 from quorate_client.schedule import STANDING_STATES
 
 __all__ = ["DESCRIPTION"]
@@ -72,12 +72,35 @@ _SCHEMAS: Fields = {
             changed=_COUNT,
             job=_base64url(32),
             result={"type": ["string", "null"], "description": "JSON as base64url, in answers to GET alone"},
+            progress={"oneOf": [{"type": "null"}, _ref("Progress")]},
             server=_COUNT,
             signature=_base64url(64),
             state={"enum": list(STATES)},
+            waits={"type": "string", "description": "what a queued job waits for, in answers to GET alone"},
             why=_TEXT,
         ),
         "description": f"Signed by the server. These states are final: {', '.join(FINAL)}.",
+    },
+    "Progress": {
+        **_object(
+            run=_COUNT,
+            phase={"enum": list(PHASES)},
+            permille={"type": "integer", "minimum": 0, "maximum": 1000},
+            seconds=_COUNT,
+            left={"type": ["integer", "null"], "minimum": 0, "description": "seconds, as predicted"},
+        ),
+        "description": "How far a running job is, in answers to GET alone.",
+    },
+    "Peer": {
+        **_object(
+            deployment={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            jobs={"enum": ["accepts", "halted", "ends"]},
+            protocol=_TEXT,
+            ready={"type": "boolean"},
+            time_ms=_COUNT,
+            version=_TEXT,
+        ),
+        "description": "What a server says of itself to the others of its list.",
     },
     "Listed": _object(
         jobs={
@@ -187,6 +210,9 @@ _PATHS: Fields = {
     },
     "/campaigns/{campaign}/results/{client}": {
         "get": _operation("A client's results", {200: _answer("signed results", {})}, "400 401 404", "campaign client")
+    },
+    "/peer": {
+        "get": _operation("What this server is, to another server", {200: _answer("it", _ref("Peer"))}, "400 401")
     },
     "/jobs": {
         "post": _operation(

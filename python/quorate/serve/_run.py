@@ -29,9 +29,10 @@ from quorate.campaigns import (
     read_store_key,
 )
 from quorate.errors import ConfigError
-from quorate.jobs import Jobs, about
+from quorate.jobs import Jobs, PeerState, about
 from quorate.serve._app import Guarded, make_app
 from quorate.serve._listening import Listening, Loop, Patient
+from quorate.serve._peers import Peers
 from quorate.serve._problems import LOG
 from quorate.serve._registry import Registry
 from quorate_client import ServiceKey
@@ -68,19 +69,39 @@ class Serving:
             metrics = None if settings.metrics is None else _metrics(settings, self._store, self._is_ready)
             on_end = None if metrics is None else metrics.job_ended
             self._jobs = None if settings.jobs is None else Jobs(self._store, settings, service_key, on_end=on_end)
+            self._peers = None if self._jobs is None else self._watched(self._jobs, settings, service_key)
             self._socket = Listening(settings.host, settings.port, limits.connections, limits.connections_per_address)
             undo.callback(self._socket.close)
             registry = Registry(self._store, settings.me, service_key)
             answered = None if metrics is None else metrics.answered
-            self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs, answered)
+            jobs = None if self._jobs is None or self._peers is None else (self._jobs, self._peers)
+            self._app = make_app(registry, limits.memory_bytes, self._is_ready, jobs, answered)
             self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
             self._listener: Listener | None = None
             if metrics is not None and settings.metrics is not None:
-                self._listener = metrics.listen(*settings.metrics, None if self._jobs is None else self._jobs.queue)
+                self._listener = metrics.listen(*settings.metrics, self._jobs, self.peers)
             undo.pop_all()
         self._days = limits.results_days
         self.port: int = self._socket.getsockname()[1]
         _warn_of_certificates(self._store, settings)
+
+    def _watched(self, jobs: Jobs, settings: Settings, service_key: ServiceKey) -> Peers:
+        """Returns what watches the other servers, which jobs wait for."""
+
+        def state() -> tuple[bool, str]:
+            try:
+                return self._store.broken is None, jobs.word()
+            except StoreError:
+                return False, "accepts"
+
+        timeout = settings.peer_timeout_s
+        peers = Peers(jobs.deployment, service_key, settings.me, timeout, state, jobs.peers_changed)
+        jobs.hear(peers.peers)
+        return peers
+
+    def peers(self) -> list[PeerState]:
+        """Returns the health of the other servers; none where no jobs run."""
+        return [] if self._peers is None else self._peers.peers()
 
     def _is_ready(self) -> bool:
         return self._store.broken is None and not self._server.should_exit
@@ -94,6 +115,8 @@ class Serving:
             LOG.error("%s", error, extra=about("store.error"))
 
     def _end_jobs(self) -> None:
+        if self._peers is not None:
+            self._peers.end()
         if self._jobs is not None:
             self._jobs.end()
 
@@ -103,6 +126,8 @@ class Serving:
         try:
             if self._jobs is not None:
                 self._jobs.begin()
+            if self._peers is not None:
+                self._peers.begin()
             loop.run_until_complete(self._server.serve([self._socket]))
         finally:
             self._app.close()
