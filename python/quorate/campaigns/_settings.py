@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import ipaddress
 import os
+import re
 import ssl
 import sys
 from pathlib import Path
@@ -25,9 +26,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
+__all__ = ["ConsoleSettings", "Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
 
 FILE = "serve.toml"
+
+#: A name or an address of a host, as browsers send it.
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +52,23 @@ class Limits:
 
 
 @dataclasses.dataclass(frozen=True)
+class ConsoleSettings:
+    """Where operators reach the console.
+
+    Attributes:
+        host, port: where to listen.
+        names: names of the host by which browsers may call it, beside those of the loopback.
+        certificate, key: files of the TLS certificate and its key, in PEM.
+    """
+
+    host: str
+    port: int
+    names: tuple[str, ...]
+    certificate: Path
+    key: Path
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """The settings of one party's server.
 
@@ -65,6 +86,8 @@ class Settings:
         parties: the number of parties.
         jobs: the file that lists the servers of jobs, if this server runs any.
         metrics: an address of the loopback where metrics are served, if they are.
+        console: where operators reach the console, if there is one.
+        audit: the party's audit log, if `party.toml` names one.
     """
 
     me: int
@@ -81,6 +104,8 @@ class Settings:
     parties: int = 0
     jobs: Path | None = None
     metrics: tuple[str, int] | None = None
+    console: ConsoleSettings | None = None
+    audit: Path | None = None
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -107,9 +132,28 @@ class Settings:
             jobs = table.path("servers")
             table.done(["servers"])
         metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
-        serve.done(["listen", *names, "party", "limits", "jobs", "metrics"])
+        console = _console(serve, certificate, key) if "console" in serve.fields else None
+        audit = party.path("audit") if "audit" in party.fields else None
+        serve.done(["listen", *names, "party", "limits", "jobs", "metrics", "console"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
-        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs, metrics)
+        return Settings(*where, *keys, Limits(**stated), party.file, len(parties), jobs, metrics, console, audit)
+
+
+def _console(serve: _File, certificate: Path, key: Path) -> ConsoleSettings:
+    """Returns the table [console]. Its certificate and key are the server's, unless it names others."""
+    table = _File(serve.file, serve.fields.pop("console"), "console.")
+    host, port = table.address("listen")
+    names = table.fields.pop("names", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
+        raise ConfigError(
+            f'{serve.file}: `console.names` must be a list of names of this host, as in ["one.localhost"], without a port'
+        )
+    if ("certificate" in table.fields) != ("key" in table.fields):
+        raise ConfigError(f"{serve.file}: `console.certificate` and `console.key` go together: name both, or neither")
+    if "certificate" in table.fields:
+        certificate, key = table.path("certificate"), table.path("key")
+    table.done(["listen", "names", "certificate", "key"])
+    return ConsoleSettings(host, port, tuple(name.lower() for name in names), certificate, key)
 
 
 def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
@@ -173,7 +217,7 @@ class _File:
     def address(self, name: str) -> tuple[str, int]:
         host, _, port = self.text(name).rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            raise ConfigError(f'{self.file}: `{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
+            raise ConfigError(f'{self.file}: `{self._prefix}{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
         return host.strip("[]"), int(port)
 
     def loopback(self, name: str) -> tuple[str, int]:

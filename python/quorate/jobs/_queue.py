@@ -59,6 +59,7 @@ class Job:
         changed_at: when its state last changed.
         result: its result, sealed.
         standing, at: the id of the standing request that gave it, and its time; None for other jobs.
+        measured: what its session took, as its process reported: JSON, or None.
     """
 
     number: int
@@ -76,6 +77,7 @@ class Job:
     result: bytes | None = dataclasses.field(repr=False)
     standing: bytes | None
     at: int | None
+    measured: bytes | None
 
     @property
     def asked(self) -> JobRequest | StandingRequest:
@@ -173,6 +175,10 @@ class Queue:
         """Returns all jobs, in the order of their arrival."""
         query = f"SELECT {_COLUMNS} FROM jobs ORDER BY number"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query).fetchall())]
+
+    def started_at(self) -> dict[bytes, int]:
+        """Returns when each job started that has, in seconds since 1970."""
+        return dict(self._store.read(lambda c: c.execute("SELECT job, at FROM uses").fetchall()))
 
     def waiting(self) -> list[bytes]:
         """Returns the ids of the jobs that may start by their time, in the order of their arrival."""
@@ -299,8 +305,9 @@ class Queue:
         self._store.write(lambda connection: self._move(connection, job, "queued", "failed", why)).result()
 
     def ended(
-        self, job: bytes, state: str, why: str = "", result: bytes | None = None, *, cheated: bool = False
-    ) -> None:
+        self, job: bytes, state: str, why: str = "", result: bytes | None = None, measured: bytes | None = None,
+        *, cheated: bool = False,
+    ) -> None:  # fmt: skip
         """Ends a job whose program had a session.
 
         Args:
@@ -308,12 +315,13 @@ class Queue:
             state: "done", "failed" or "cancelled".
             why: the reason, if it failed.
             result: its result, sealed.
+            measured: what its session took, JSON.
             cheated: whether cheating was detected. Then this server takes and starts no job until its operator says so.
         """
 
         def change(connection: sqlite3.Connection) -> None:
             if self._move(connection, job, "running", state, why):
-                connection.execute("UPDATE jobs SET result = ? WHERE id = ?", (result, job))
+                connection.execute("UPDATE jobs SET result = ?, measured = ? WHERE id = ?", (result, measured, job))
             if cheated:
                 _halt(connection, job)
 
