@@ -52,7 +52,9 @@ class Served:
         return {"url": url, **{name: to_text(value) for name, value in keys.items()}}
 
     def start(self) -> None:
-        self.serving = Serving(self.settings)
+        from quorate.console._run import begin
+
+        self.serving = Serving(self.settings, begin)
         self.thread = threading.Thread(target=self.serving.run)
         self.thread.start()
         deadline = time.monotonic() + SOON

@@ -88,4 +88,3 @@ def _told(plan: Plan) -> dict[str, Any]:
         "memory": plan.memory_bytes,
         "text": str(plan)[:_MOST_TEXT],
     }
-

@@ -30,6 +30,10 @@ def add_program(program: argparse.ArgumentParser) -> None:
     approve.add_argument("file", type=Path, help="the approval, in TOML; it names the program's file")
     add_config(approve)
 
+    propose = commands.add_parser("propose", help="has a program wait at the console for an operator")
+    propose.add_argument("file", type=Path, help="the approval, in TOML; it names the program's file")
+    add_config(propose)
+
     add_config(commands.add_parser("list", help="lists the programs that are approved at this party"))
 
     revoke = commands.add_parser("revoke", help="refuses a program, and its jobs that wait")
@@ -83,6 +87,16 @@ def _approve(options: argparse.Namespace) -> None:
         print(_summary(program, deployment.hash.hex()), flush=True)
         uses = approve(store, program)
         print(f"  {uses} of {program.terms.times} used")
+
+
+def _propose(options: argparse.Namespace) -> None:
+    from quorate.console import propose_program
+    from quorate.jobs import read_approval
+
+    program = read_approval(options.file)
+    with opened(options) as (_, store):
+        made = propose_program(store, program)
+    print(f"program {program.name} waits at the console\n  hash: {program.hash.hex()}\n  proposal: {made.id.hex()}")
 
 
 def _summary(program: Program, servers: str) -> str:
@@ -169,4 +183,10 @@ def _explain(options: argparse.Namespace) -> None:
     print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
 
 
-_COMMANDS: dict[str, Any] = {"approve": _approve, "list": _list, "revoke": _revoke, "explain": _explain}
+_COMMANDS: dict[str, Any] = {
+    "approve": _approve,
+    "propose": _propose,
+    "list": _list,
+    "revoke": _revoke,
+    "explain": _explain,
+}

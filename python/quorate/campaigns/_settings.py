@@ -146,7 +146,7 @@ def _console(serve: _File, certificate: Path, key: Path) -> ConsoleSettings:
     names = table.fields.pop("names", [])
     if not isinstance(names, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
         raise ConfigError(
-            f'{serve.file}: `console.names` must be a list of names of this host, as in ["one.localhost"], without a port'
+            f'{serve.file}: `console.names` must be a list of names of hosts, without ports, as in ["one.localhost"]'
         )
     if ("certificate" in table.fields) != ("key" in table.fields):
         raise ConfigError(f"{serve.file}: `console.certificate` and `console.key` go together: name both, or neither")

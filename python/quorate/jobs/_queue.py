@@ -176,9 +176,17 @@ class Queue:
         query = f"SELECT {_COLUMNS} FROM jobs ORDER BY number"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query).fetchall())]
 
-    def started_at(self) -> dict[bytes, int]:
-        """Returns when each job started that has, in seconds since 1970."""
-        return dict(self._store.read(lambda c: c.execute("SELECT job, at FROM uses").fetchall()))
+    def last(self, most: int) -> list[Job]:
+        """Returns the last jobs, in the order of their arrival, without their results."""
+        columns = _COLUMNS.replace("result", "NULL")
+        query = f"SELECT {columns} FROM jobs ORDER BY number DESC LIMIT ?"  # noqa: S608
+        rows = self._store.read(lambda c: c.execute(query, (most,)).fetchall())
+        return [Job(*row) for row in reversed(rows)]
+
+    def started_at(self, job: bytes) -> int | None:
+        """Returns when a job started, in seconds since 1970; None if it has not, or its use was given back."""
+        row = self._store.read(lambda c: c.execute("SELECT at FROM uses WHERE job = ?", (job,)).fetchone())
+        return None if row is None else int(row[0])
 
     def waiting(self) -> list[bytes]:
         """Returns the ids of the jobs that may start by their time, in the order of their arrival."""
