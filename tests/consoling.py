@@ -98,8 +98,8 @@ class Desk:
     def post(self, path: str, fields: dict[str, str] | None = None, **headers: str | None) -> Answer:
         return self.ask("POST", path, urllib.parse.urlencode(fields or {}).encode(), **headers)
 
-    def sign_in(self, token: str = "") -> None:
-        answer = self.post("/sign-in", {"token": token or self.token})
+    def sign_in(self, token: str = "", name: str = "ada") -> None:
+        answer = self.post("/sign-in", {"name": name, "token": token or self.token})
         assert answer.status == 303, answer
         self.cookie = answer.headers["set-cookie"].partition(";")[0]
 

@@ -78,7 +78,7 @@ def test_acts_are_for_those_who_have_signed_in(path: str, outside: Desk) -> None
 
 
 def test_the_cookie_is_for_this_host_this_browser_and_no_script(outside: Desk) -> None:
-    answer = outside.post("/sign-in", {"token": outside.token})
+    answer = outside.post("/sign-in", {"name": "ada", "token": outside.token})
     name, _, rest = answer.headers["set-cookie"].partition("=")
     value, *attributes = rest.split("; ")
     assert name.startswith("__Host-quorate-") and len(value) == 43
@@ -120,7 +120,7 @@ def test_signing_in_again_ends_the_session_before(inside: Desk) -> None:
 def test_a_removed_operator_is_out_at_once(outside: Desk) -> None:
     with outside.store() as store:
         token = add_operator(store, "eve")
-        outside.sign_in(token)
+        outside.sign_in(token, "eve")
         csrf = outside.csrf()
         assert outside.get("/").status == 200
         remove_operator(store, "eve")
@@ -129,8 +129,8 @@ def test_a_removed_operator_is_out_at_once(outside: Desk) -> None:
         other = add_operator(store, "eve")  # another token: the session before stays ended
         assert outside.get("/").status == 303
         outside.cookie = ""
-        assert outside.post("/sign-in", {"token": token}).status == 403
-        outside.sign_in(other)
+        assert outside.post("/sign-in", {"name": "eve", "token": token}).status == 403
+        outside.sign_in(other, "eve")
         remove_operator(store, "eve")
 
 
@@ -138,7 +138,7 @@ def test_tokens_are_neither_kept_nor_logged(outside: Desk, caplog: pytest.LogCap
     caplog.set_level(logging.DEBUG)
     outside.sign_in()
     wrong = "qo_" + "A" * 43
-    answer = outside.post("/sign-in", {"token": wrong})
+    answer = outside.post("/sign-in", {"name": "ada", "token": wrong})
     assert answer.status == 403 and wrong.encode() not in answer.body
     folder = outside.net.servers[0].folder
     files = [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
@@ -162,10 +162,10 @@ def test_failed_sign_ins_are_limited_by_address(tmp_path: Path) -> None:
             "'",
             "x",
         ]:
-            answer = own.post("/sign-in", {"token": text})
-            assert answer.status == 403 and b"This is no token" in answer.body
-        assert own.post("/sign-in", {"token": own.token}).status == 429
-        body = urllib.parse.urlencode({"token": own.token})
+            answer = own.post("/sign-in", {"name": "ada", "token": text})
+            assert answer.status == 403 and b"There is no operator of this name with this token" in answer.body
+        assert own.post("/sign-in", {"name": "ada", "token": own.token}).status == 429
+        body = urllib.parse.urlencode({"name": "ada", "token": own.token})
         head = (
             f"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: https://localhost\r\nConnection: close\r\n"
             f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -176,6 +176,15 @@ def test_failed_sign_ins_are_limited_by_address(tmp_path: Path) -> None:
             connection.sendall((head + body).encode())
             assert answer_of(connection).status == 303
         server.port = port
+
+
+@pytest.mark.parametrize("name", ["", "bob", "ADA", "ada\0"])
+def test_a_token_is_of_one_name(name: str, outside: Desk) -> None:
+    with outside.store() as store:
+        other = add_operator(store, "bob")
+        assert other != outside.token
+        assert outside.post("/sign-in", {"name": name, "token": outside.token}).status == 403
+        remove_operator(store, "bob")
 
 
 def test_failures_are_forgotten_after_a_minute() -> None:
@@ -227,7 +236,7 @@ def test_forms_of_other_sessions_are_refused(inside: Desk) -> None:
 
 @pytest.mark.parametrize("path", ["/sign-in", *ACTS])
 def test_forms_of_other_origins_are_refused(path: str, inside: Desk) -> None:
-    fields = {"csrf": inside.csrf(), "token": inside.token}
+    fields = {"csrf": inside.csrf(), "name": "ada", "token": inside.token}
     port = inside.console.port
     others = (
         "http://localhost:{}",
@@ -257,7 +266,7 @@ def test_other_names_of_the_host_are_refused(host: str, inside: Desk) -> None:
     for answer in (
         inside.get("/", host=host),
         inside.get("/sign-in", host=host),
-        inside.post("/sign-in", {"token": inside.token}, host=host, origin=f"https://{host}"),
+        inside.post("/sign-in", {"name": "ada", "token": inside.token}, host=host, origin=f"https://{host}"),
     ):
         assert answer.status in (400, 421) and "set-cookie" not in answer.headers
         assert answer.status == 400 or b"not called so" in answer.body
@@ -266,7 +275,9 @@ def test_other_names_of_the_host_are_refused(host: str, inside: Desk) -> None:
 def test_names_of_the_settings_are_taken_at_any_port(inside: Desk) -> None:
     for host in ("one.localhost", "ONE.localhost:1", "127.0.0.1:8000", "[::1]:8000", "localhost"):
         assert inside.get("/", host=host).status == 200
-    answer = inside.post("/sign-in", {"token": inside.token}, host="one.localhost:1", origin="https://one.localhost:1")
+    answer = inside.post(
+        "/sign-in", {"name": "ada", "token": inside.token}, host="one.localhost:1", origin="https://one.localhost:1"
+    )
     assert answer.status == 303
 
 
@@ -274,7 +285,7 @@ def test_the_console_is_not_at_the_address_of_clients(shared: Desk) -> None:
     server = shared.net.servers[0]
     for path in ("/sign-in", "/style.css", "/proposals"):
         assert server.ask("GET", path).status == 404
-    assert server.ask("POST", "/sign-in", b"token=" + shared.token.encode()).status == 404
+    assert server.ask("POST", "/sign-in", b"name=ada&token=" + shared.token.encode()).status == 404
 
 
 # ---- requests that are no browser's --------------------------------------------------------------------------------

@@ -15,12 +15,11 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from quorate._display._text_tables import number_bytes, seconds
 from quorate.campaigns import Refused, StoreError
@@ -110,7 +109,7 @@ class Console:
         self._sessions, self._failures = sessions or Sessions(), failures or Failures()
         self._memory = Memory(_MOST_HELD)
         self._templates = _templates()
-        self._app = Starlette(routes=[*self._routes()], exception_handlers={HTTPException: self._no_path})
+        self._router = Router(self._routes(), redirect_slashes=False)
 
     def _routes(self) -> list[Route]:
         routes = [Route(path, functools.partial(self._page, *what)) for path, what in _PAGES.items()]
@@ -152,7 +151,7 @@ class Console:
         request = Request(scope, receive)
         try:
             self._check(request)
-            await self._app(scope, receive, told)
+            await self._router({**scope, "app": self}, receive, told)  # with an app, it raises what it refuses
         except Exception as error:
             if not is_begun:
                 await self._failed(request, error)(scope, receive, told)
@@ -179,6 +178,9 @@ class Console:
         """Returns the page of an error, without its text unless it is for this reader."""
         if isinstance(error, Refused):
             status, what, do = error.status, error.what, error.do
+        elif isinstance(error, HTTPException):
+            what = "this path takes other methods" if error.status_code == 405 else "there is no such page"
+            status, do = error.status_code, "use the console's own links"
         elif isinstance(error, StoreError):
             LOG.error("%s", error, extra=about("store.error"))
             status, what, do = 503, "the store cannot be used now", "look at this server's log, and try again"
@@ -195,11 +197,6 @@ class Console:
         made = self._render("error.html", session, {"what": what, "do": do, "title": "Refused"}, status)
         made.headers["Connection"] = "close"  # a body may be left
         return made
-
-    async def _no_path(self, request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == 405:
-            return self._failed(request, Refused(405, "this path takes other methods", "use the console's own links"))
-        return self._failed(request, Refused(404, "there is no such page", "use the console's own links"))
 
     # ---- sessions ------------------------------------------------------------------------------------------------
 
@@ -227,10 +224,10 @@ class Console:
         form = await self._form(request)
         token = form.get("token", "").strip()
         found = await run_in_threadpool(operator_of, self._pages.store, token) if is_token(token) else None
-        if found is None:
+        if found is None or found.name != form.get("name", "").strip():
             self._failures.count(address)
             LOG.warning("a sign-in at the console has failed, from %s", address, extra=about("console.sign_in_failed"))
-            return self._render("sign_in.html", None, {"trouble": "This is no token of an operator here."}, 403)
+            return self._render("sign_in.html", None, {"trouble": "There is no operator of this name with this token."}, 403)
         await run_in_threadpool(self._acts.note, found, "signed in")
         self._sessions.close(request.cookies.get(self._cookie, ""))
         answer = RedirectResponse("/", 303)
