@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -144,7 +143,7 @@ def test_an_operator_approves_by_keyboard_alone(
         page.keyboard.press("Space")
         to(page, "Show the plan")
         page.keyboard.press("Enter")
-        table = page.get_by_role("table", name="What is revealed, to whom, of whose data")
+        table = page.get_by_role("table", name="What run 1 reveals, to whom, of whose data")
         table.wait_for()
         assert table.get_by_role("cell", name="all parties").count() == 1
         assert table.get_by_role("cell", name="parties 0, 1, 2").count() == 1
@@ -250,8 +249,8 @@ def test_axe_finds_nothing(scheme: Any, chrome: Browser, shared: tuple[Desk, dic
             page.goto(path)
             for details in page.locator("details").all():
                 details.evaluate("e => e.open = true")
-            found = page.evaluate("axe.run()")
-            assert len(found["passes"]) > 15
+            found = page.evaluate("axe.run()" if scheme == "light" else "axe.run({runOnly: ['color-contrast']})")
+            assert len(found["passes"]) > 15 if scheme == "light" else found["passes"]
             assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in found["violations"]] == [], path
 
 
@@ -315,12 +314,3 @@ def test_colours_have_contrast() -> None:
         for one, other, least in pairs:
             dark, bright = sorted((light(colours[one]), light(colours[other])))
             assert (bright + 0.05) / (dark + 0.05) >= least, (one, other)
-
-
-def test_pages_come_soon(chrome: Browser, shared: tuple[Desk, dict[str, str]]) -> None:
-    own, paths = shared
-    with signed_in(chrome, own) as page:
-        begun = time.monotonic()
-        for path in every_page(paths):
-            page.goto(path)
-        assert time.monotonic() - begun < 30

@@ -156,6 +156,7 @@ class Pages:
             "before_terms": None if before is None else _terms(before.terms),
             "deployment": None if self.jobs is None else self.jobs.deployment.hash.hex(),
             "plans": plans,
+            "is_any": program.terms.runs is None,
             "is_covered": plans is not None and _is_covered(program.terms, plans),
             "given": given or {},
             "trouble": trouble,
