@@ -241,7 +241,7 @@ def test_no_script_runs_on_a_page(chrome: Browser, shared: tuple[Desk, dict[str,
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(scheme: Any, chrome: Browser, shared: tuple[Desk, dict[str, str]]) -> None:
     if not AXE.is_file():
-        pytest.skip("axe-core is not there: npm pack axe-core into target/axe, as .ci/run does")
+        pytest.skip("axe-core is not there: `make ready-for-tests` fetches it, where there is npm")
     own, paths = shared
     with signed_in(chrome, own, color_scheme=scheme, bypass_csp=True) as page:
         page.add_init_script(path=AXE)
