@@ -52,7 +52,9 @@ class Served:
         return {"url": url, **{name: to_text(value) for name, value in keys.items()}}
 
     def start(self) -> None:
-        self.serving = Serving(self.settings)
+        from quorate.console._run import begin
+
+        self.serving = Serving(self.settings, begin)
         self.thread = threading.Thread(target=self.serving.run)
         self.thread.start()
         deadline = time.monotonic() + SOON
@@ -98,11 +100,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def as_process(server: Served, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """Runs a server that is not started as `quorate serve`; its log is the file `log` of its folder."""
+def as_process(server: Served, *options: str, more: str = "") -> Iterator[subprocess.Popen[str]]:
+    """Runs a server that is not started as `quorate serve`; its log is the file `log` of its folder.
+
+    `more` are lines of its `serve.toml`.
+    """
     files = {name: getattr(server.settings, name) for name in ("certificate", "key", "store", "store_key")}
     lines = [f'listen = "127.0.0.1:{server.port}"', *(f'{name} = "{file}"' for name, file in files.items())]
-    text = "\n".join([*lines, f'service_key = "{server.settings.service_key}"', ""])
+    text = "\n".join([*lines, f'service_key = "{server.settings.service_key}"', more])
     (server.folder / "serve.toml").write_text(text)
     parties = "".join(f'[[party]]\naddress = "127.0.0.1:{i}"\ncertificate = "x"\n' for i in range(1, 4))
     config = server.folder / "party.toml"

@@ -465,10 +465,10 @@ def test_results_are_plain_values() -> None:
 
 def test_the_process_is_checked_when_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     check_child()
-    monkeypatch.setattr(_runner, "_IMPORT", "import absent_package")
+    monkeypatch.setattr(_runner, "_CHILD", "import absent_package")
     with pytest.raises(_runner.ConfigError, match=r"absent_package.*install Quorate and its packages in one"):
         check_child()
-    monkeypatch.setattr(_runner, "_IMPORT", "import time; time.sleep(10)")
+    monkeypatch.setattr(_runner, "_CHILD", "import time; time.sleep(10)")
     monkeypatch.setattr(_runner, "_CHECK_S", 0.1)
     with pytest.raises(_runner.ConfigError, match=r"not imported Quorate within 0\.1 s: start the server again"):
         check_child()

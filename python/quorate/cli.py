@@ -23,6 +23,7 @@ from quorate._command._file_options import add_file_options, file_settings
 from quorate._command._jobs import add_job, run_job
 from quorate._command._kept import add_kept, run_kept
 from quorate._command._keygen import keygen
+from quorate._command._operators import add_operator, run_operator
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     add_campaign(commands.add_parser("campaign", help="keys, campaigns and approvals, where clients give their data"))
     add_serve(commands.add_parser("serve", help="takes packets of clients and requests for jobs, at one party"))
     add_program(commands.add_parser("program", help="programs that this party's server runs on request"))
+    add_operator(commands.add_parser("operator", help="people who sign in at the console of this party's server"))
     add_job(commands.add_parser("job", help="asks the servers of a deployment for runs of approved programs"))
     add_kept(commands.add_parser("kept", help="values that sessions have kept at this party"))
 
@@ -452,6 +454,7 @@ _COMMANDS = {
     "campaign": run_campaign,
     "serve": run_serve,
     "program": run_program,
+    "operator": run_operator,
     "job": run_job,
     "kept": run_kept,
     "models": _models,

@@ -23,6 +23,7 @@ from quorate.errors import ConfigError, QuorateError
 
 if TYPE_CHECKING:
     from quorate.campaigns import Approved, Settings, Store
+    from quorate.serve._run import Beside, Closing
     from quorate_client import Campaign
 
 __all__ = [
@@ -80,6 +81,10 @@ def add_campaign(campaign: argparse.ArgumentParser) -> None:
     approve.add_argument(
         "--invitations", type=Path, default=None, help="file for this server's part of each invitation"
     )
+
+    propose = commands.add_parser("propose", help="has a campaign wait at the console for an operator")
+    propose.add_argument("file", type=Path, help="the campaign that `create` wrote")
+    add_config(propose)
 
     joined = commands.add_parser("invitations", help="joins the servers' parts of invitations into one text for each")
     joined.add_argument("files", type=Path, nargs="+", metavar="FILE", help="what each server's `approve` wrote")
@@ -157,7 +162,7 @@ def run_serve(options: argparse.Namespace) -> int:
     begin(options.log, options.log_level)
     try:
         with client_errors():
-            return serve(options.config)
+            return serve(options.config, _console)
     except (QuorateError, KeyboardInterrupt, Terminated) as error:
         if options.log == "text":
             raise
@@ -165,6 +170,19 @@ def run_serve(options: argparse.Namespace) -> int:
         if isinstance(error, QuorateError):
             return exit_status(error)
         return TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+
+
+def _console(beside: Beside) -> Closing:
+    """Starts the console of a server.
+
+    Raises:
+        ConfigError: the library for pages is missing, or the console's settings cannot be used.
+    """
+    if importlib.util.find_spec("jinja2") is None:
+        raise ConfigError("[console] in serve.toml needs jinja2: pip install jinja2")
+    from quorate.console._run import begin
+
+    return begin(beside)
 
 
 def run_campaign(options: argparse.Namespace) -> int:
@@ -236,6 +254,17 @@ def _approve(options: argparse.Namespace) -> None:
         if options.invitations is not None:
             text = of_server(campaign, settings.me, invitations(store, campaign))
             write_private(options.invitations, text.encode())
+
+
+def _propose(options: argparse.Namespace) -> None:
+    from quorate.console import propose_campaign
+    from quorate_client import Campaign
+
+    campaign = Campaign.from_file(options.file)
+    with opened(options) as (settings, store):
+        _compare(campaign, settings)
+        made = propose_campaign(store, campaign)
+    print(f"campaign {campaign.name} waits at the console\n  hash: {campaign.hash.hex()}\n  proposal: {made.id.hex()}")
 
 
 def _invitations(options: argparse.Namespace) -> None:
@@ -377,6 +406,7 @@ _COMMANDS: dict[str, Any] = {
     "client-key": _client_key,
     "create": _create,
     "approve": _approve,
+    "propose": _propose,
     "invitations": _invitations,
     "list": _list,
     "close": _close,

@@ -30,6 +30,10 @@ def add_program(program: argparse.ArgumentParser) -> None:
     approve.add_argument("file", type=Path, help="the approval, in TOML; it names the program's file")
     add_config(approve)
 
+    propose = commands.add_parser("propose", help="has a program wait at the console for an operator")
+    propose.add_argument("file", type=Path, help="the approval, in TOML; it names the program's file")
+    add_config(propose)
+
     add_config(commands.add_parser("list", help="lists the programs that are approved at this party"))
 
     revoke = commands.add_parser("revoke", help="refuses a program, and its jobs that wait")
@@ -83,6 +87,16 @@ def _approve(options: argparse.Namespace) -> None:
         print(_summary(program, deployment.hash.hex()), flush=True)
         uses = approve(store, program)
         print(f"  {uses} of {program.terms.times} used")
+
+
+def _propose(options: argparse.Namespace) -> None:
+    from quorate.console import propose_program
+    from quorate.jobs import read_approval
+
+    program = read_approval(options.file)
+    with opened(options) as (_, store):
+        made = propose_program(store, program)
+    print(f"program {program.name} waits at the console\n  hash: {program.hash.hex()}\n  proposal: {made.id.hex()}")
 
 
 def _summary(program: Program, servers: str) -> str:
@@ -139,15 +153,12 @@ def _revoke(options: argparse.Namespace) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    from quorate._command._explain import Book
-    from quorate._command._script import session
-    from quorate._session._settings import settings
+    from quorate._command._plans import plans_of
     from quorate.campaigns import find
     from quorate.jobs import read_approval
-    from quorate.jobs._code import function_of
     from quorate.tables._inputs import parse_owned
 
-    program, book = read_approval(options.file), Book()
+    program = read_approval(options.file)
     arguments: dict[str, Any] = dict(parameters_of(options.set))
     program.terms.check(arguments)
     with tempfile.TemporaryDirectory(prefix="quorate-explain-") as folder:
@@ -156,17 +167,26 @@ def _explain(options: argparse.Namespace) -> None:
                 file = Path(folder) / f"{name}.json"
                 file.write_bytes(find(store, campaign.hex()).campaign.json)
                 arguments[name] = str(file)
-        settings.protocol, settings.parties, settings.explained = own.protocol, own.parties, book
-        settings.config = str(options.config)
-        settings.forms = parse_owned(options.form, "--form")
-        settings.inputs = {} if program.terms.input is None else {own.me: program.terms.input}
-        compiled = compile(program.code, program.name, "exec", dont_inherit=True)
-        function = function_of(program.name, program.code, compiled)
-        with session(**program.terms.options) as mpc:
-            function(mpc, **arguments)
-    for number, plan in enumerate(book.plans, start=1):
-        print(f"--- run {number} of {len(book.plans)} ---\n{plan}\n")
-    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in book.plans)}"]')
+        plans = plans_of(
+            program.name,
+            program.code,
+            arguments,
+            program.terms.options,
+            protocol=own.protocol,
+            parties=own.parties,
+            config=str(options.config),
+            forms=parse_owned(options.form, "--form"),
+            inputs={} if program.terms.input is None else {own.me: program.terms.input},
+        )
+    for number, plan in enumerate(plans, start=1):
+        print(f"--- run {number} of {len(plans)} ---\n{plan}\n")
+    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
 
 
-_COMMANDS: dict[str, Any] = {"approve": _approve, "list": _list, "revoke": _revoke, "explain": _explain}
+_COMMANDS: dict[str, Any] = {
+    "approve": _approve,
+    "propose": _propose,
+    "list": _list,
+    "revoke": _revoke,
+    "explain": _explain,
+}

@@ -20,8 +20,10 @@ from quorate.campaigns._agreed import (
 from quorate.campaigns._approved import (
     Approved,
     approve,
+    approve_within,
     approved,
     close,
+    close_within,
     end,
     exported,
     find,
@@ -36,7 +38,15 @@ from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._sealing import KeptKey
-from quorate.campaigns._settings import MOST_AT_ONCE, Limits, Settings, certificate_hash, read_store_key, store_of
+from quorate.campaigns._settings import (
+    MOST_AT_ONCE,
+    ConsoleSettings,
+    Limits,
+    Settings,
+    certificate_hash,
+    read_store_key,
+    store_of,
+)
 from quorate.campaigns._store import KEPT, SERVE, Store, run_of
 from quorate.campaigns._tagged import TaggedParts, TaggedRows
 
@@ -46,6 +56,7 @@ __all__ = [
     "SERVE",
     "WORDS",
     "Approved",
+    "ConsoleSettings",
     "Counts",
     "Frozen",
     "History",
@@ -64,11 +75,13 @@ __all__ = [
     "TaggedRows",
     "agreed",
     "approve",
+    "approve_within",
     "approved",
     "certificate_hash",
     "check_attempts",
     "clients_of",
     "close",
+    "close_within",
     "counts",
     "end",
     "expire",

@@ -15,7 +15,19 @@ from quorate.campaigns._store import Store
 from quorate_client import Campaign, ServiceKey
 from quorate_client.keys import to_text
 
-__all__ = ["Approved", "approve", "approved", "close", "end", "exported", "find", "find_hash", "invitations"]
+__all__ = [
+    "Approved",
+    "approve",
+    "approve_within",
+    "approved",
+    "close",
+    "close_within",
+    "end",
+    "exported",
+    "find",
+    "find_hash",
+    "invitations",
+]
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -53,6 +65,18 @@ def approve(store: Store, campaign: Campaign, me: int, service_key: ServiceKey, 
     Raises:
         Refused: the campaign has other keys for this server, was ended, or has the name of another one.
     """
+    at = int(time.time() if now is None else now)
+    return store.write(lambda connection: approve_within(store, connection, campaign, me, service_key, at)).result()
+
+
+def approve_within(
+    store: Store, connection: sqlite3.Connection, campaign: Campaign, me: int, service_key: ServiceKey, now: int
+) -> bool:
+    """Does what `approve` does, within a change of the store.
+
+    Raises:
+        Refused: as for `approve`.
+    """
     if me >= len(campaign.servers):
         raise Refused(
             409,
@@ -66,8 +90,7 @@ def approve(store: Store, campaign: Campaign, me: int, service_key: ServiceKey, 
             f"the campaign has other keys for server {me} than this server's",
             "put the keys of this server's service.pub into the campaign",
         )
-    at = int(time.time() if now is None else now)
-    return store.write(lambda connection: _add(store, connection, campaign, at)).result()
+    return _add(store, connection, campaign, now)
 
 
 def _add(store: Store, connection: sqlite3.Connection, campaign: Campaign, now: int) -> bool:
@@ -138,13 +161,14 @@ def invitations(store: Store, campaign: Campaign) -> list[bytes]:
 def close(store: Store, campaign: bytes, now: float | None = None) -> int:
     """Closes a campaign for ever, and returns when it was closed first, in seconds since 1970. It is synced."""
     at = int(time.time() if now is None else now)
+    return store.write(lambda connection: close_within(connection, campaign, at)).result()
 
-    def change(connection: sqlite3.Connection) -> int:
-        connection.execute("UPDATE campaigns SET closed_at = ? WHERE hash = ? AND closed_at IS NULL", (at, campaign))
-        (closed_at,) = connection.execute("SELECT closed_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
-        return int(closed_at)
 
-    return store.write(change).result()
+def close_within(connection: sqlite3.Connection, campaign: bytes, now: int) -> int:
+    """Does what `close` does, within a change of the store."""
+    connection.execute("UPDATE campaigns SET closed_at = ? WHERE hash = ? AND closed_at IS NULL", (now, campaign))
+    (closed_at,) = connection.execute("SELECT closed_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
+    return int(closed_at)
 
 
 def end(store: Store, campaign: bytes, now: float | None = None) -> None:

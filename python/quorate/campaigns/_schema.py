@@ -125,6 +125,25 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         # Several jobs may run at the same time; the change that makes one run counts them.
         "DROP INDEX one_running",
     ),
+    (
+        # People who sign in at the console; `token` is the hash of theirs.
+        """CREATE TABLE operators (
+            name TEXT PRIMARY KEY, token BLOB NOT NULL UNIQUE, added_at INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        # Programs and campaigns that wait for an operator; `id` is the hash of all of it.
+        """CREATE TABLE proposals (
+            id BLOB PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('program', 'campaign')), subject BLOB NOT NULL,
+            name TEXT NOT NULL, text BLOB NOT NULL, code BLOB NOT NULL, proposed_at INTEGER NOT NULL,
+            UNIQUE (kind, subject)
+        ) WITHOUT ROWID""",
+        # What operators did at the console. A row is written in the transaction of the act.
+        """CREATE TABLE acts (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, operator TEXT NOT NULL, act TEXT NOT NULL,
+            kind TEXT NOT NULL, name TEXT NOT NULL, subject BLOB NOT NULL
+        )""",
+        # What a job's process measured, beside what its dry runs predicted: JSON.
+        "ALTER TABLE jobs ADD COLUMN measured BLOB",
+    ),
 )
 
 #: The version that this release writes.

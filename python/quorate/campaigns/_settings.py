@@ -13,6 +13,7 @@ import hashlib
 import ipaddress
 import math
 import os
+import re
 import ssl
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["MOST_AT_ONCE", "Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
+__all__ = ["MOST_AT_ONCE", "ConsoleSettings", "Limits", "Settings", "certificate_hash", "read_store_key", "store_of"]
 
 FILE = "serve.toml"
 
@@ -35,6 +36,9 @@ PEER_TIMEOUT_S = 10.0
 
 #: Jobs that may run at the same time, at most.
 MOST_AT_ONCE = 16
+
+#: A name or an address of a host, as browsers send it.
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +56,23 @@ class Limits:
     connections_per_address: int = 200
     memory_bytes: int = 1 << 28
     results_days: int = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class ConsoleSettings:
+    """Where operators reach the console.
+
+    Attributes:
+        host, port: where to listen.
+        names: names of the host by which browsers may call it, beside those of the loopback.
+        certificate, key: files of the TLS certificate and its key, in PEM.
+    """
+
+    host: str
+    port: int
+    names: tuple[str, ...]
+    certificate: Path
+    key: Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +95,8 @@ class Settings:
         metrics: an address of the loopback where metrics are served, if they are.
         at_once: jobs that may run at the same time.
         peer_timeout_s: seconds after which a server that does not answer is unreachable.
+        console: where operators reach the console, if there is one.
+        audit: the party's audit log, if `party.toml` names one.
     """
 
     me: int
@@ -92,6 +115,8 @@ class Settings:
     metrics: tuple[str, int] | None = None
     at_once: int = 1
     peer_timeout_s: float = PEER_TIMEOUT_S
+    console: ConsoleSettings | None = None
+    audit: Path | None = None
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -114,10 +139,30 @@ class Settings:
         certificate, key, store, store_key, service_key = (serve.path(name) for name in names)
         jobs, at_once = _jobs(serve) if "jobs" in serve.fields else (None, 1)
         metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
-        serve.done(["listen", *names, "party", "limits", "jobs", "metrics"])
+        console = _console(serve, certificate, key) if "console" in serve.fields else None
+        audit = party.path("audit") if "audit" in party.fields else None
+        serve.done(["listen", *names, "party", "limits", "jobs", "metrics", "console"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
         timeout, limits_ = _peer_timeout_s(party), Limits(**stated)
-        return Settings(*where, *keys, limits_, party.file, len(parties), jobs, metrics, at_once, timeout)
+        beside = (jobs, metrics, at_once, timeout, console, audit)
+        return Settings(*where, *keys, limits_, party.file, len(parties), *beside)
+
+
+def _console(serve: _File, certificate: Path, key: Path) -> ConsoleSettings:
+    """Returns the table [console]. Its certificate and key are the server's, unless it names others."""
+    table = _File(serve.file, serve.fields.pop("console"), "console.")
+    host, port = table.address("listen")
+    names = table.fields.pop("names", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
+        raise ConfigError(
+            f'{serve.file}: `console.names` must be a list of names of hosts, without ports, as in ["one.localhost"]'
+        )
+    if ("certificate" in table.fields) != ("key" in table.fields):
+        raise ConfigError(f"{serve.file}: `console.certificate` and `console.key` go together: name both, or neither")
+    if "certificate" in table.fields:
+        certificate, key = table.path("certificate"), table.path("key")
+    table.done(["listen", "names", "certificate", "key"])
+    return ConsoleSettings(host, port, tuple(name.lower() for name in names), certificate, key)
 
 
 def store_of(config: str | os.PathLike[str]) -> tuple[int, Path, Path]:
@@ -202,7 +247,7 @@ class _File:
     def address(self, name: str) -> tuple[str, int]:
         host, _, port = self.text(name).rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            raise ConfigError(f'{self.file}: `{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
+            raise ConfigError(f'{self.file}: `{self._prefix}{name}` must be HOST:PORT, as in "0.0.0.0:8443"')
         return host.strip("[]"), int(port)
 
     def loopback(self, name: str) -> tuple[str, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._health import PeerState, waits_for
-from quorate.jobs._programs import Approved, approve, approved, revoke
+from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, revoke, revoke_within
 from quorate.jobs._queue import Job, Queue, Started
+from quorate.jobs._runner import isolated
 from quorate.jobs._schedules import Schedules, Standing
 from quorate.jobs._service import Jobs, check_deployment
 from quorate.jobs._terms import Limit, Program, Terms, read_approval
@@ -26,9 +27,13 @@ __all__ = [
     "Terms",
     "about",
     "approve",
+    "approve_within",
     "approved",
     "check_deployment",
+    "code_of",
+    "isolated",
     "read_approval",
     "revoke",
+    "revoke_within",
     "waits_for",
 ]

@@ -4,9 +4,9 @@ No byte of the program runs before `{"connected": true}` is reported. So a serve
 job again: nothing of it can have been revealed here.
 
 It reads what to do from its standard input, one line of JSON, and writes to the descriptor that is its last argument
-but one: `{"connected": true}` before the program gets the session, then `{"result": ...}` or `{"error": NAME}`. The
-names are a closed list; messages of exceptions may contain values, and go to the standard error output alone. To the
-descriptor that is its last argument it writes how far it is, as lines of JSON that may be lost.
+but one: `{"connected": true}` before the program gets the session, then `{"result": ..., "measured": ...}` or
+`{"error": NAME}`. The names are a closed list; messages of exceptions may contain values, and go to the standard error
+output alone. To the descriptor that is its last argument it writes how far it is, as lines of JSON that may be lost.
 
 Its standard input ends when the server does, and this process ends with it.
 """
@@ -34,6 +34,7 @@ from quorate._session._settings import settings
 from quorate._session._signals import Terminated
 from quorate.jobs._code import function_of
 from quorate.session import connect
+from quorate.stats import Stats
 from quorate.tables._inputs import MINE
 from quorate_client.job import MOST_RESULT_BYTES, canonical
 
@@ -65,6 +66,7 @@ def _run() -> int:
             _tell(report, {"connected": True})
             listen(functools.partial(_tell_progress, told))
             result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
+            measured = _measured(mpc.stats())
     except BaseException as error:
         traceback.print_exc()
         word = named(error)
@@ -75,8 +77,24 @@ def _run() -> int:
         sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
         _tell(report, {"error": "TooLarge"})
         return 1
-    _tell(report, {"result": result.decode("ascii")})
+    _tell(report, {"result": result.decode("ascii"), "measured": measured})
     return 0
+
+
+def _measured(stats: Stats) -> dict[str, float]:
+    """Returns what the session's runs took at this party, and what dry runs predicted."""
+    phases, predicted = (stats.offline, stats.online), stats.predicted
+    told = {
+        "seconds": sum(phase.seconds for phase in phases),
+        "bytes": sum(sum(phase.bytes_sent) for phase in phases),
+        "rounds": sum(phase.rounds for phase in phases),
+    }
+    if predicted is not None:
+        plans = (predicted.offline, predicted.online)
+        told["predicted_seconds"] = sum(plan.seconds for plan in plans)
+        told["predicted_bytes"] = sum(sum(plan.bytes_sent) for plan in plans)
+        told["predicted_rounds"] = sum(plan.rounds for plan in plans)
+    return told
 
 
 def _own_input() -> int:

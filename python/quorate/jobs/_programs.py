@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import sqlite3
 import time
@@ -12,7 +13,19 @@ from quorate.campaigns import Refused, Store
 from quorate.jobs._terms import Program, Terms, check_campaign, time_text
 from quorate_client.job import Parameter
 
-__all__ = ["Approved", "TooOften", "approve", "approved", "check_covered", "check_terms", "load", "revoke"]
+__all__ = [
+    "Approved",
+    "TooOften",
+    "approve",
+    "approve_within",
+    "approved",
+    "check_covered",
+    "check_terms",
+    "code_of",
+    "load",
+    "revoke",
+    "revoke_within",
+]
 
 _DAY_S = 86_400
 
@@ -49,15 +62,16 @@ def approve(store: Store, program: Program, now: float | None = None) -> int:
         StoreError: it could not be stored.
     """
     at = int(time.time() if now is None else now)
-    row = (program.hash, program.name, program.code, program.terms.json, at)
+    return store.write(lambda connection: approve_within(connection, program, at)).result()
+
+
+def approve_within(connection: sqlite3.Connection, program: Program, now: int) -> int:
+    """Does what `approve` does, within a change of the store."""
+    row = (program.hash, program.name, program.code, program.terms.json, now)
     query = """INSERT INTO programs VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT (hash) DO UPDATE SET
         name = excluded.name, terms = excluded.terms, approved_at = excluded.approved_at, revoked_at = NULL"""
-
-    def change(connection: sqlite3.Connection) -> int:
-        connection.execute(query, row)
-        return _uses(connection, program.hash, 0)
-
-    return store.write(change).result()
+    connection.execute(query, row)
+    return _uses(connection, program.hash, 0)
 
 
 def revoke(store: Store, program: bytes, now: float | None = None) -> int:
@@ -67,16 +81,21 @@ def revoke(store: Store, program: bytes, now: float | None = None) -> int:
         Refused: no such program is approved.
     """
     at = int(time.time() if now is None else now)
+    return store.write(lambda connection: revoke_within(connection, program, at)).result()
 
-    def change(connection: sqlite3.Connection) -> int:
-        query = "UPDATE programs SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
-        if connection.execute(query, (at, program)).rowcount == 0:
-            raise Refused(404, f"no program {program.hex()} is approved here", "`quorate program list` lists those")
-        query = """UPDATE jobs SET state = 'refused', why = 'Revoked', changed_at = ?
-            WHERE program = ? AND state = 'queued'"""
-        return connection.execute(query, (at, program)).rowcount
 
-    return store.write(change).result()
+def revoke_within(connection: sqlite3.Connection, program: bytes, now: int) -> int:
+    """Does what `revoke` does, within a change of the store.
+
+    Raises:
+        Refused: no such program is approved.
+    """
+    query = "UPDATE programs SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
+    if connection.execute(query, (now, program)).rowcount == 0:
+        raise Refused(404, f"no program {program.hex()} is approved here", "`quorate program list` lists those")
+    query = """UPDATE jobs SET state = 'refused', why = 'Revoked', changed_at = ?
+        WHERE program = ? AND state = 'queued'"""
+    return connection.execute(query, (now, program)).rowcount
 
 
 def approved(store: Store) -> list[Approved]:
@@ -85,6 +104,21 @@ def approved(store: Store) -> list[Approved]:
         (SELECT count(*) FROM uses WHERE program = hash) FROM programs ORDER BY approved_at, hash"""
     rows = store.read(lambda connection: connection.execute(query).fetchall())
     return [Approved(hash_, name, _terms(terms), *rest) for hash_, name, terms, *rest in rows]
+
+
+def code_of(store: Store, program: bytes) -> bytes:
+    """Returns the bytes of a program in a store.
+
+    Raises:
+        Refused: there is none, or it was altered.
+    """
+    query = "SELECT code FROM programs WHERE hash = ?"
+    row = store.read(lambda connection: connection.execute(query, (program,)).fetchone())
+    if row is None:
+        raise Refused(404, f"no program {program.hex()} is approved here", "`quorate program list` lists those")
+    if hashlib.sha256(row[0]).digest() != program:
+        raise Refused(409, "the program was altered in this server's store", "approve its file again")
+    return bytes(row[0])
 
 
 def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Program:

@@ -59,6 +59,7 @@ class Job:
         changed_at: when its state last changed.
         result: its result, sealed; None in lists.
         standing, at: the id of the standing request that gave it, and its time; None for other jobs.
+        measured: what its session took, as its process reported: JSON, or None.
     """
 
     number: int
@@ -76,6 +77,7 @@ class Job:
     result: bytes | None = dataclasses.field(repr=False)
     standing: bytes | None
     at: int | None
+    measured: bytes | None
 
     @property
     def asked(self) -> JobRequest | StandingRequest:
@@ -179,6 +181,17 @@ class Queue:
         """Returns all jobs, in the order of their arrival."""
         query = f"SELECT {_LISTED} FROM jobs ORDER BY number"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query).fetchall())]
+
+    def last(self, most: int) -> list[Job]:
+        """Returns the last jobs, in the order of their arrival, without their results."""
+        query = f"SELECT {_LISTED} FROM jobs ORDER BY number DESC LIMIT ?"  # noqa: S608
+        rows = self._store.read(lambda c: c.execute(query, (most,)).fetchall())
+        return [Job(*row) for row in reversed(rows)]
+
+    def started_at(self, job: bytes) -> int | None:
+        """Returns when a job started, in seconds since 1970; None if it has not, or its use was given back."""
+        row = self._store.read(lambda c: c.execute("SELECT at FROM uses WHERE job = ?", (job,)).fetchone())
+        return None if row is None else int(row[0])
 
     def waiting(self) -> list[bytes]:
         """Returns the ids of the jobs that may start by their time, in the order of their arrival."""
@@ -323,21 +336,23 @@ class Queue:
         self._store.write(lambda connection: self._move(connection, job, "queued", "failed", why)).result()
 
     def ended(
-        self, job: bytes, state: str, why: str = "", result: bytes | None = None, *, cheated: bool = False
-    ) -> None:
+        self, job: bytes, state: str, why: str = "", result: bytes | None = None, measured: bytes | None = None,
+        *, cheated: bool = False,
+    ) -> None:  # fmt: skip
         """Ends a job whose program had a session.
 
         Args:
             job: its id.
             state: "done", "failed" or "cancelled".
             why: the reason, if it failed.
-            result: its result, sealed; None in lists.
+            result: its result, sealed.
+            measured: what its session took, JSON.
             cheated: whether cheating was detected. Then this server takes and starts no job until its operator says so.
         """
 
         def change(connection: sqlite3.Connection) -> None:
             if self._move(connection, job, "running", state, why):
-                connection.execute("UPDATE jobs SET result = ? WHERE id = ?", (result, job))
+                connection.execute("UPDATE jobs SET result = ?, measured = ? WHERE id = ?", (result, measured, job))
             if cheated:
                 _halt(connection, job)
 

@@ -31,7 +31,7 @@ from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
 from quorate_client.job import JobProgress
 from quorate_client.keys import to_text
 
-__all__ = ["OnEnd", "Runner", "check_child", "session_of"]
+__all__ = ["OnEnd", "Runner", "check_child", "isolated", "session_of"]
 
 #: Called when a job's process has ended: the program's hash, the job's next state, and the seconds that it ran.
 OnEnd = Callable[[bytes, str, float], None]
@@ -40,13 +40,23 @@ LOG = logging.getLogger("quorate.serve")
 
 _CHECK_S = 60.0
 
-#: Imports the child from the folder that has this server's own packages; `-I` alone does not see those of a user.
-_IMPORT = """import sys
+#: Sees the folder that has this server's own packages; `-I` alone does not see those of a user.
+_PATH = """import sys
 if sys.argv[1] not in sys.path:
     sys.path.insert(0, sys.argv[1])
-from quorate.jobs._child import main
 """
 _PACKAGES = str(Path(errors.__file__).resolve().parent.parent)
+_CHILD = "from quorate.jobs._child import main"
+
+
+def isolated(code: str, *arguments: str) -> list[str]:
+    """Returns the command of a process of this Python, in isolated mode, which can import Quorate.
+
+    Args:
+        code: what it runs, after `import sys`.
+        arguments: the last of its arguments.
+    """
+    return [sys.executable, "-I", "-c", f"{_PATH}{code}", _PACKAGES, *arguments]
 
 
 def check_child() -> None:
@@ -57,7 +67,7 @@ def check_child() -> None:
     """
     try:
         done = subprocess.run(  # noqa: S603 - the command is this interpreter
-            [sys.executable, "-I", "-c", _IMPORT, _PACKAGES],
+            isolated(_CHILD),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_CHECK_S,
@@ -227,7 +237,7 @@ class Runner:
 
     def _process(self, folder: str, reports: tuple[int, int], lock: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
-            [sys.executable, "-I", "-c", f"{_IMPORT}sys.exit(main())", _PACKAGES, *map(str, reports)],
+            isolated(f"{_CHILD}\nsys.exit(main())", *map(str, reports)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,  # what it prints goes to this server's log
             stderr=subprocess.STDOUT,

@@ -37,6 +37,10 @@ _MOST_TAIL_BYTES = 4096  # of progress that is not read yet
 _STALE_S = 10.0  # after which progress is that of a run that has ended
 _OUTPUT_S = 1.0  # for the end of what it printed, which a process that was left behind may hold open
 
+#: What a process reports of its session: seconds, bytes that this party sent, and rounds.
+MEASURED = frozenset({f"{before}{what}" for before in ("", "predicted_") for what in ("seconds", "bytes", "rounds")})
+_MOST_MEASURED = 1e18
+
 #: Reasons that a process may report.
 _REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
 
@@ -200,7 +204,10 @@ class Watch:
         LOG.log(level, "job %s of process %s has ended: %s", self._job.hex(), self._process.pid, outcome, extra=fields)
         cheated = report.error == "CheatingDetected"
         if report.connected:
-            until_stored(lambda: self._queue.ended(self._job, state, why, result, cheated=cheated), self._stopping)
+            measured = report.measured if state == "done" else None
+            until_stored(
+                lambda: self._queue.ended(self._job, state, why, result, measured, cheated=cheated), self._stopping
+            )
         else:
             until_stored(lambda: self._queue.unconnected(self._job, state, why, cheated=cheated), self._stopping)
         return state
@@ -243,11 +250,13 @@ class Report:
         connected: whether its program may have had a session. It had none if nothing was reported, or one error alone.
         error: the word for its error; "Ended" without one.
         result: its result, JSON; None without one.
+        measured: what it says that its session took, JSON; None without a result.
     """
 
     connected: bool
     error: str
     result: bytes | None
+    measured: bytes | None = None
 
     @staticmethod
     def of(data: bytes) -> Report:
@@ -261,7 +270,17 @@ class Report:
         kept = None if before or result is None or error != "Ended" else result.encode("ascii", "replace")
         if kept is not None and len(kept) > MOST_RESULT_BYTES:
             return Report(True, "TooLarge", None)
-        return Report(not before, error, kept)
+        measured = next((_measured(one["measured"]) for one in lines if "measured" in one), None)
+        return Report(not before, error, kept, None if kept is None else measured)
+
+
+def _measured(told: Any) -> bytes | None:
+    """Returns the numbers that the console shows; None if a process reports others. They are the program's word."""
+    if not isinstance(told, dict) or not set(told) <= MEASURED:
+        return None
+    if any(type(one) not in (int, float) or not 0 <= one < _MOST_MEASURED for one in told.values()):
+        return None
+    return json.dumps(told).encode()
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import importlib.util
 import os
 import resource
@@ -13,7 +14,8 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
 
@@ -40,11 +42,38 @@ from quorate_client import ServiceKey
 if TYPE_CHECKING:
     from quorate.serve._metrics import Listener, Metrics
 
-__all__ = ["Serving", "serve"]
+__all__ = ["Beside", "Closing", "Serving", "serve", "tls"]
 
 _END_S = 1  # seconds for answers that are under way when the server is told to end
 _KEEP_ALIVE_S = 5
 _OWN_DESCRIPTORS = 100  # of the store, the interpreter, and connections that are being closed
+
+
+@dataclasses.dataclass(frozen=True)
+class Beside:
+    """What a listener beside the server works with.
+
+    Attributes:
+        settings, service_key: those of the server.
+        store: its store.
+        jobs: its jobs, if it runs any.
+        ready: whether requests should be sent to it.
+        peers: the health of the other servers.
+    """
+
+    settings: Settings
+    service_key: ServiceKey
+    store: Store
+    jobs: Jobs | None
+    ready: Callable[[], bool]
+    peers: Callable[[], list[PeerState]]
+
+
+class Closing(Protocol):
+    """A listener beside the server."""
+
+    def close(self) -> None:
+        """Ends it."""
 
 
 class Serving:
@@ -52,15 +81,16 @@ class Serving:
 
     Args:
         settings: the server's settings.
+        console: starts the console, if the settings have one.
 
     Raises:
         ConfigError: a file cannot be used, or the address is in use.
         StoreError: the store cannot be used.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, console: Callable[[Beside], Closing] | None = None) -> None:
         service_key = ServiceKey.load(settings.service_key)
-        context = _tls(settings)
+        context = tls(settings.certificate, settings.key)
         limits = settings.limits
         _allow_descriptors(limits.connections + _OWN_DESCRIPTORS)
         with contextlib.ExitStack() as undo:
@@ -78,6 +108,11 @@ class Serving:
             self._app = make_app(registry, limits.memory_bytes, self._is_ready, jobs, answered)
             self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
             self._listener: Listener | None = None
+            self._console: Closing | None = None
+            if console is not None and settings.console is not None:
+                beside = Beside(settings, service_key, self._store, self._jobs, self._is_ready, self.peers)
+                self._console = console(beside)
+                undo.callback(self._console.close)
             if metrics is not None and settings.metrics is not None:
                 self._listener = metrics.listen(*settings.metrics, self._jobs, self.peers)
             undo.pop_all()
@@ -131,8 +166,9 @@ class Serving:
             loop.run_until_complete(self._server.serve([self._socket]))
         finally:
             self._app.close()
-            if self._listener is not None:
-                self._listener.close()
+            for beside in (self._listener, self._console):
+                if beside is not None:
+                    beside.close()
             with contextlib.suppress(Exception):
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
@@ -233,15 +269,19 @@ def _config(app: Guarded, context: ssl.SSLContext, hourly: Callable[[], Coroutin
     return config
 
 
-def _tls(settings: Settings) -> ssl.SSLContext:
-    """Returns TLS 1.3 without tickets, so that no session is resumed and no data comes early."""
+def tls(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Returns TLS 1.3 without tickets, so that no session is resumed and no data comes early.
+
+    Raises:
+        ConfigError: a file cannot be used.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
     try:
-        context.load_cert_chain(settings.certificate, settings.key)
+        context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        files = f"{settings.certificate} and its key {settings.key}"
+        files = f"{certificate} and its key {key}"
         raise ConfigError(f"the TLS certificate {files} cannot be used: {error.strerror or error}") from None
     return context
 
@@ -255,14 +295,18 @@ def _warn_of_certificates(store: Store, settings: Settings) -> None:
             LOG.warning(text, one.campaign.name, extra=fields)
 
 
-def serve(config: str | os.PathLike[str]) -> int:
+def serve(config: str | os.PathLike[str], console: Callable[[Beside], Closing] | None = None) -> int:
     """Runs the server of a `serve.toml` or `party.toml` until it is told to end. Returns the exit status.
+
+    Args:
+        config: the file.
+        console: as for `Serving`.
 
     Raises:
         ConfigError, StoreError: as for `Serving`.
     """
     settings = Settings.read(config)
-    serving = Serving(settings)
+    serving = Serving(settings, console)
     where = (settings.host, serving.port, settings.me)
     fields = about("server.started", server=settings.me, port=serving.port, version=__version__)
     LOG.info("serves clients at https://%s:%s, as server %s", *where, extra=fields)

@@ -1,0 +1,103 @@
+"""The console's listener: HTTPS in a thread of its own, apart from the address that clients reach."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import ssl
+import threading
+
+import uvicorn
+
+from quorate.campaigns import ConsoleSettings
+from quorate.console._acts import Acts
+from quorate.console._app import Console
+from quorate.console._pages import Pages
+from quorate.console._plans import Plans
+from quorate.errors import ConfigError
+from quorate.jobs import about
+from quorate.serve._listening import Listening, Loop, Patient
+from quorate.serve._run import Beside, tls
+
+__all__ = ["ConsoleListener", "begin"]
+
+LOG = logging.getLogger("quorate.serve")
+
+#: Connections in all, and of one address. Operators are few; behind a tunnel all have the loopback's address.
+_CONNECTIONS, _OF_ONE = 64, 32
+_KEEP_ALIVE_S, _END_S, _START_S = 30, 1, 10.0
+
+
+class ConsoleListener:
+    """The console of a server, which listens as soon as this exists.
+
+    Args:
+        own: where to listen.
+        beside: the server.
+
+    Raises:
+        ConfigError: the certificate cannot be used, or nothing can listen there.
+    """
+
+    def __init__(self, own: ConsoleSettings, beside: Beside) -> None:
+        settings, context = beside.settings, tls(own.certificate, own.key)
+        self._plans = Plans(beside.store, settings)
+        pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers)
+        acts = Acts(beside.store, settings, beside.service_key, beside.jobs is not None)
+        app = Console(pages, acts, self._plans, _cookie_of(beside), own.names)
+        self._socket = Listening(own.host, own.port, _CONNECTIONS, _OF_ONE)
+        self.port: int = self._socket.getsockname()[1]
+        self._server = uvicorn.Server(_config(app, context))
+        self._thread = threading.Thread(target=self._run, name="quorate console", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        loop = Loop()
+        try:
+            loop.run_until_complete(self._server.serve([self._socket]))
+        finally:
+            with contextlib.suppress(Exception):
+                loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            self._socket.close()
+
+    def close(self) -> None:
+        """Ends it; answers that take longer than a second are cut off."""
+        self._plans.close()
+        self._server.should_exit = True
+        self._thread.join(_END_S + 1.0)
+
+
+def begin(beside: Beside) -> ConsoleListener:
+    """Starts the console of a server whose settings have one."""
+    own = beside.settings.console
+    if own is None:
+        raise ConfigError("serve.toml has no [console]: state where it listens")
+    made = ConsoleListener(own, beside)
+    fields = about("console.started", port=made.port)
+    LOG.info("serves the console at https://%s:%s", own.host, made.port, extra=fields)
+    return made
+
+
+def _cookie_of(beside: Beside) -> str:
+    """Returns the name of the cookie. Browsers send cookies to all ports of a host, so each server has its own name."""
+    return f"__Host-quorate-{hashlib.sha256(beside.service_key.sign).hexdigest()[:16]}"
+
+
+def _config(app: Console, context: ssl.SSLContext) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http=Patient,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_END_S,
+    )
+    config.load()
+    config.ssl = context
+    return config

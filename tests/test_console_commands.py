@@ -1,0 +1,160 @@
+"""Commands of the console, and `quorate serve` with one, as processes."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import importlib.util
+import json
+import re
+import ssl
+import time
+import urllib.parse
+from pathlib import Path
+
+import pytest
+
+from campaigning import STORE_KEY, campaign_of
+from deploying import free_ports
+from jobbing import approval
+from quorate._command import _campaigns
+from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, approved
+from quorate.cli import main
+from quorate.console import add_operator, operators
+from quorate.errors import ConfigError
+from quorate_client import ClientKey, ServiceKey
+from serving import SOON, Served, as_process
+
+PROGRAM = "def program(mpc):\n    return 1\n"
+
+
+class Commands:
+    """Commands in this process, at a server that does not run."""
+
+    def __init__(self, folder: Path, output: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._output = folder, output
+        self.server = server = Served(folder, 0, 1, Limits())
+        console_of(folder, "")
+        text = (folder / "serve.toml").read_text()
+        for name, file in (("a", server.file), ("c", server.settings.store), ("d", server.settings.store_key)):
+            text = text.replace(f'"{name}"', f'"{file}"')
+        (folder / "serve.toml").write_text(text)
+
+    def __call__(self, *arguments: str, status: int = 0) -> str:
+        assert main([*arguments, "--config", str(self.folder / "party.toml")]) == status
+        told = self._output.readouterr()
+        return told.err if status else told.out
+
+
+@pytest.fixture
+def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(tmp_path, capsys)
+
+
+def test_operators_are_added_listed_and_removed(command: Commands) -> None:
+    token = command("operator", "add", "ada").strip()
+    assert re.fullmatch(r"qo_[A-Za-z0-9_-]{43}", token)
+    listed = command("operator", "list")
+    assert re.fullmatch(r"ada  added \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n", listed)
+    again = command("operator", "add", "ada", status=2)
+    assert "remove that one first, or give this one another name" in again
+    assert "take up to 64 letters" in command("operator", "add", "a b", status=2)
+    assert command("operator", "remove", "ada") == "removed ada\n"
+    gone = command("operator", "remove", "ada", status=2)
+    assert "`quorate operator list` lists those that are" in gone
+    assert command("operator", "list") == ""
+
+
+def test_programs_are_proposed_and_not_approved(command: Commands) -> None:
+    file = approval(command.folder, PROGRAM, ClientKey.generate(), "one", more="")
+    told = command("program", "propose", str(file))
+    assert re.fullmatch(r"program one.py waits at the console\n  hash: [0-9a-f]{64}\n  proposal: [0-9a-f]{64}\n", told)
+    assert command("program", "list") == ""
+    (command.folder / "one.py").write_bytes(b"# coding: latin-1\n" + PROGRAM.encode())
+    assert "save it as UTF-8" in command("program", "propose", str(file), status=2)
+    (command.folder / "one.py").write_bytes(PROGRAM.encode() + b"#" * 300_000)
+    assert "approve it by `quorate program approve`" in command("program", "propose", str(file), status=2)
+
+
+def test_campaigns_are_proposed_if_they_fit(command: Commands) -> None:
+    file = command.folder / "pay.json"
+    file.write_bytes(campaign_of([ServiceKey.generate() for _ in range(3)], 2).json)
+    assert "does not have this server's certificate" in command("campaign", "propose", str(file), status=2)
+    services = [ServiceKey.generate() for _ in range(3)]
+    others = json.loads(campaign_of(services, 2).json)["servers"]
+    file.write_bytes(campaign_of(services, 2, servers=[command.server.fields(""), *others[1:]]).json)
+    assert "campaign salaries waits at the console" in command("campaign", "propose", str(file))
+    assert command("campaign", "list") == ""
+
+
+def console_of(folder: Path, text: str) -> ConsoleSettings | None:
+    """Reads a `serve.toml` with these lines after the others."""
+    files = {"certificate": "a", "key": "b", "store": "c", "store_key": "d", "service_key": "e"}
+    lines = ['listen = "127.0.0.1:1"', *(f'{name} = "{file}"' for name, file in files.items())]
+    (folder / "serve.toml").write_text("\n".join([*lines, text]))
+    (folder / "party.toml").write_text('me = 0\nprotocol = "rss"\naudit = "log"\n[[party]]\nname = "x"\n')
+    settings = Settings.read(folder / "party.toml")
+    assert settings.audit == folder / "log"
+    return settings.console
+
+
+def test_settings_of_the_console(tmp_path: Path) -> None:
+    assert console_of(tmp_path, "") is None, "it is off unless it is asked for"
+    own = console_of(tmp_path, '[console]\nlisten = "127.0.0.1:9600"\nnames = ["One.localhost", "[::2]"]')
+    assert own == ConsoleSettings("127.0.0.1", 9600, ("one.localhost", "[::2]"), tmp_path / "a", tmp_path / "b")
+    own = console_of(tmp_path, '[console]\nlisten = "[::1]:9600"\ncertificate = "x"\nkey = "y"')
+    assert own == ConsoleSettings("::1", 9600, (), tmp_path / "x", tmp_path / "y")
+    for text, what in (
+        ("", "`console.listen` is missing"),
+        ("listen = 9600", "`console.listen` must be a text"),
+        ('listen = "9600"', "`console.listen` must be HOST:PORT"),
+        ('listen = "x:1"\nnames = "one"', "must be a list of names of hosts, without ports"),
+        ('listen = "x:1"\nnames = ["one:9600"]', "must be a list of names of hosts, without ports"),
+        ('listen = "x:1"\nnames = ["https://one"]', "must be a list of names of hosts, without ports"),
+        ('listen = "x:1"\ncertificate = "x"', "go together: name both, or neither"),
+        ('listen = "x:1"\nport = 1', "there is no key `console.port`"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(what)):
+            console_of(tmp_path, f"[console]\n{text}")
+
+
+def test_a_console_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jinja2" else found(name))
+    with pytest.raises(ConfigError, match="needs jinja2: pip install jinja2"):
+        _campaigns._console(None)  # type: ignore[arg-type]
+
+
+def test_a_server_serves_a_console_and_ends_in_time(tmp_path: Path) -> None:
+    """Also while a browser holds a connection open."""
+    server = Served(tmp_path, 0, free_ports(1)[0], Limits())
+    with contextlib.closing(Store(server.settings.store, STORE_KEY, None)) as store:
+        assert not approved(store) and not operators(store)
+    with as_process(server, "--log", "json", more='[console]\nlisten = "127.0.0.1:0"\n') as process:
+        log = (tmp_path / "log").read_text()
+        lines = [json.loads(line) for line in log.splitlines()]
+        (port,) = [line["port"] for line in lines if line["event"] == "console.started"]
+        with contextlib.closing(Store(server.settings.store, STORE_KEY, None)) as store:
+            token = add_operator(store, "ada")
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        browser = http.client.HTTPSConnection("127.0.0.1", port, timeout=SOON, context=context)
+        kind = {"Origin": f"https://127.0.0.1:{port}", "Content-Type": "application/x-www-form-urlencoded"}
+        browser.request("POST", "/sign-in", urllib.parse.urlencode({"name": "ada", "token": token}), kind)
+        answer = browser.getresponse()
+        assert answer.status == 303 and answer.read() == b""
+        cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
+        browser.request("GET", "/", headers={"Cookie": cookie})
+        assert b"<h1>Overview</h1>" in browser.getresponse().read()
+        begun = time.monotonic()
+        process.terminate()
+        assert process.wait(SOON) == 143 and time.monotonic() - begun < 4
+        log = (tmp_path / "log").read_text()
+        assert '"event": "console.act"' in log and token not in log and cookie.partition("=")[2] not in log
+
+
+def test_two_servers_cannot_have_one_address(tmp_path: Path) -> None:
+    server = Served(tmp_path, 0, free_ports(1)[0], Limits())
+    own = f'[console]\nlisten = "127.0.0.1:{server.port}"\n'
+    with pytest.raises(AssertionError, match=r"cannot listen on 127\.0\.0\.1"), as_process(server, more=own):
+        pass
