@@ -320,6 +320,14 @@ def test_a_job_says_which_server_it_waits_for(net: Network) -> None:
     assert net.state(0, job).waits == ""
 
 
+def test_an_operator_asks_all_others_once(net: Network) -> None:
+    net.servers[2].stop()
+    peers = Peers(net.deployment, net.servers[0].key, 0, 5.0, lambda: ACCEPTS, lambda: None)
+    begun = time.monotonic()
+    assert [one.state for one in peers.look()] == ["up", "unreachable"]
+    assert time.monotonic() - begun < 10
+
+
 def test_strangers_learn_nothing_at_the_path(net: Network) -> None:
     for text in ("", "0.1.x", header(ServiceKey.generate(), 0, net.servers[1].key, time.time())):
         answer = net.servers[1].ask("GET", "/peer", quorate_signature=text)
