@@ -102,6 +102,7 @@ class _Peer:
     round_trip_s: float | None = None
     kind: str = "unknown"  # the word for its state, and when that began
     since: float = 0.0
+    announced: str = "unknown"  # the last one that was told by `changed`, and that which is in the log
     logged: str = "unknown"
     logged_at: float | None = None
     woken: threading.Event = dataclasses.field(default_factory=threading.Event)
@@ -272,10 +273,10 @@ class Peers:
             for peer in self._peers.values():
                 if peer.asked_at is not None and now - peer.asked_at > self._timeout_s / 2:
                     peer.links.cut()
-            before = {peer.server: peer.kind for peer in self._peers.values()}
             for state in self._states():
                 peer = self._peers[state.server]
-                is_changed = is_changed or before[state.server] != state.state
+                is_changed = is_changed or state.state != peer.announced
+                peer.announced = state.state
                 is_due = peer.logged_at is None or now - peer.logged_at >= self._timeout_s
                 if state.state != peer.logged and is_due:
                     peer.logged, peer.logged_at = state.state, now
