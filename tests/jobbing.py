@@ -84,8 +84,8 @@ def wait_until(check: Callable[[], bool], seconds: float = 60.0) -> None:
 class Office:
     """Three servers of jobs as processes, and one requester."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.ports = folder, free_ports(3)
+    def __init__(self, folder: Path, at_once: int = 1) -> None:
+        self.folder, self.ports, self.at_once = folder, free_ports(3), at_once
         self.deployment = Deployment(folder, 3)
         self.deployment.limits["connect_timeout_s"] = 3.0
         self.key_file = folder / "me.key"
@@ -106,7 +106,7 @@ class Office:
         (own / "serve.toml").write_text(
             f'listen = "127.0.0.1:{self.ports[party]}"\nstore = "packets.db"\nstore_key = "store.key"\n'
             'service_key = "service.key"\ncertificate = "tls.crt"\nkey = "tls.key"\n'
-            '[jobs]\nservers = "../servers.toml"\n'
+            f'[jobs]\nservers = "../servers.toml"\nat_once = {self.at_once}\n'
         )
         self.logs.append(own / "log")
         return {"url": f"https://127.0.0.1:{self.ports[party]}", **json.loads((own / "service.pub").read_text())}

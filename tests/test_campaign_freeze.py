@@ -417,6 +417,9 @@ def test_settings_are_found_beside_the_party(servers: Servers) -> None:
         ("limits = 3", r"`limits` must be a table, as in \[limits\]"),
         ("[limits]\nconnections = 0", "`limits.connections` must be an integer from 1"),
         ("[limits]\nbodies = 0", "no key `limits.bodies`; there are connections"),
+        ('[jobs]\nservers = "x"\nat_once = 17', "`jobs.at_once` must be an integer from 1 to 16"),
+        ('[jobs]\nservers = "x"\nat_once = true', "`jobs.at_once` must be an integer from 1 to 16"),
+        ('[jobs]\nservers = "x"\nbeside = 2', "no key `jobs.beside`; there are servers, at_once"),
         ("listen", "cannot be read"),
     ],
 )
@@ -427,6 +430,31 @@ def test_settings_that_are_wrong_are_named(servers: Servers, text: str, match: s
     serve.write_text("\n".join([*rest, text]))
     with pytest.raises(ConfigError, match=match):
         freeze(servers.campaign, serve, servers.clock)
+
+
+def test_the_time_out_of_peers_is_that_of_sessions(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quorate.campaigns import Settings
+
+    serve = servers.settings(0)
+    assert (Settings.read(serve).peer_timeout_s, Settings.read(serve).at_once) == (10.0, 1)
+    party = serve.with_name("party.toml")
+    text = party.read_text()
+    party.write_text(f"{text}[limits]\nconnect_timeout_s = 5\npeer_timeout_s = 2\n")
+    assert Settings.read(serve).peer_timeout_s == 2.0
+    for wrong in ("0", "-1", "true", '"2"', "inf", "nan"):
+        party.write_text(f"{text}[limits]\npeer_timeout_s = {wrong}\n")
+        with pytest.raises(ConfigError, match=r"party.toml: `limits.peer_timeout_s` must be a positive number"):
+            Settings.read(serve)
+    party.write_text(f"{text}limits = 3\n" if "[[" not in text else f"limits = 3\n{text}")
+    with pytest.raises(ConfigError, match=r"`limits.peer_timeout_s` must be a positive number"):
+        Settings.read(serve)
+    party.write_text(text)
+    with serve.open("a") as file:
+        file.write('[jobs]\nservers = "x"\nat_once = 2\n')
+    assert Settings.read(serve).at_once == 2
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(ConfigError, match="must be 1 on this system: processes share the port of their party on Linux"):
+        Settings.read(serve)
 
 
 def test_keys_that_others_may_read_are_refused(servers: Servers) -> None:

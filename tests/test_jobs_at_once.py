@@ -12,15 +12,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from jobbing import wait_until
+from jobbing import PROGRAM, approval, quorate, wait_until
+from jobbing import Office as Deployed
 from jobserving import Network, job_network
 from queueing import Office
 from quorate.campaigns import Refused
 from quorate.jobs import _turns
 from quorate.jobs._runner import Runner
 from quorate.jobs._turns import Turns
+from quorate_client import NotStored
 from test_job_child import Servers, is_free
 from test_job_serve import problem
+from test_jobs_deployed import WAITS, in_session, states, uses
 
 
 @pytest.fixture
@@ -189,3 +192,41 @@ def test_what_a_killed_server_left_keeps_all_slots_closed(tmp_path: Path) -> Non
         runner.check(job)
     assert threading.active_count() < 50
     office.close()
+
+
+def test_two_long_jobs_and_short_ones_at_servers_of_which_one_is_killed(tmp_path: Path) -> None:
+    """All are processes. What ran ends by name, and what waits says for whom and runs once the server is back."""
+    office = Deployed(tmp_path, at_once=3)
+    try:
+        office.approve(approval(tmp_path, PROGRAM, office.key))
+        office.approve(approval(tmp_path, WAITS, office.key, "waits", times=20, per_day=20))
+        office.start()
+        long = [in_session(office), in_session(office)]
+        asks = office.jobs()
+        short = asks.ask(tmp_path / "sums.py", {"rows": 3, "region": "north"})
+        assert asks.wait(short, wait_s=60).values["total"] == 99
+        assert [states(office, job) for job in long] == [[("running", "")] * 3] * 2
+        killed = office.serving[1]
+        assert killed is not None
+        killed.kill()
+        killed.wait()
+        wait_until(lambda: "server 1 is unreachable" in office.log(0))
+        waits = asks.make(tmp_path / "sums.py", {"rows": 5, "region": "north"}, within_s=600)
+        with pytest.raises(NotStored):
+            asks.send(waits, wait_s=0)
+        shown = quorate(tmp_path, "job", "show", waits.hex(), "--servers", "servers.toml", "--key", "me.key", status=3)
+        assert "Server 0: queued: server 1 does not answer since 20" in shown
+        listed = quorate(tmp_path, "job", "peers", "--config", office.config(0), status=3)
+        assert "server 1  unreachable" in listed and "server 2  up" in listed
+        office.start(1)
+        for job in long:
+            wait_until(lambda job=job: "running" not in dict(states(office, job)))  # type: ignore[misc]
+            ended = states(office, job)
+            assert ended[1] == ("failed", "Restarted")
+            assert {ended[0], ended[2]} <= {("failed", "PeerLost"), ("failed", "PeerEnded")}
+            assert uses(office, job) == [1, 1, 1]
+        asks.send(waits)
+        assert asks.wait(waits, wait_s=60).values["total"] > 0
+        assert uses(office, waits) == [1, 1, 1]
+    finally:
+        office.stop()

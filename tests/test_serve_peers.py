@@ -205,10 +205,13 @@ def test_changes_are_logged_once_and_never_flood(ring: Ring, caplog: pytest.LogC
             ring.told(0, 1)
         assert [one.getMessage() for one in caplog.records] == ["server 1 is up"]
         assert ring.changes == 1
+        ring.all[0].peers()
         for _ in range(100):  # it is lost and back again within a second, a hundred times
             ring.behind[1] = down
             ring.told(0, 1)
-            ring.told(0, 1)
+            own.ask(1)
+            own.peers()  # who reads a state first does not keep others from hearing of it
+            ring.seen(0, 1)
             del ring.behind[1]
             ring.told(0, 1)
         assert len(caplog.records) == 1 and ring.changes == 201
@@ -318,6 +321,14 @@ def test_a_job_says_which_server_it_waits_for(net: Network) -> None:
     net.servers[2].start()
     wait_until(lambda: states(net, 0) == ["up", "up"], 20)
     assert net.state(0, job).waits == ""
+
+
+def test_an_operator_asks_all_others_once(net: Network) -> None:
+    net.servers[2].stop()
+    peers = Peers(net.deployment, net.servers[0].key, 0, 5.0, lambda: ACCEPTS, lambda: None)
+    begun = time.monotonic()
+    assert [one.state for one in peers.look()] == ["up", "unreachable"]
+    assert time.monotonic() - begun < 10
 
 
 def test_strangers_learn_nothing_at_the_path(net: Network) -> None:

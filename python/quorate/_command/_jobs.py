@@ -56,6 +56,8 @@ def add_job(job: argparse.ArgumentParser) -> None:
     listed = commands.add_parser("list", help=about)
     _add_requester(listed, is_required=False)
     _add_operator(listed)
+    peers = commands.add_parser("peers", help="asks the other servers once what they are, for this party's operator")
+    _add_operator(peers, is_required=True)
     resume = commands.add_parser("resume", help="lets this party's server run jobs again after cheating was detected")
     _add_operator(resume, is_required=True)
 
@@ -238,6 +240,25 @@ def _cancel_here(options: argparse.Namespace) -> int:
     return OK
 
 
+def _peers(options: argparse.Namespace) -> int:
+    """Prints the states of the other servers; returns 0 if all are up, 3 if one is unreachable, 1 if one differs."""
+    from quorate.campaigns import Settings
+    from quorate.jobs import check_deployment
+    from quorate.serve._peers import Peers
+    from quorate_client import ServiceKey
+
+    settings = Settings.read(options.config)
+    key = ServiceKey.load(settings.service_key)
+    listed, own = check_deployment(settings, key), (True, "accepts")
+    states = Peers(listed, key, settings.me, settings.peer_timeout_s, lambda: own, lambda: None).look()
+    for one in states:
+        took = "" if one.round_trip_s is None else f"{1000 * one.round_trip_s:.0f} ms"
+        print(f"server {one.server}  {one.state}  {one.detail or took}")
+    if any(one.state in ("unreachable", "unknown") for one in states):
+        return PEER_LOST
+    return OK if all(one.state == "up" for one in states) else FAILED
+
+
 def _resume(options: argparse.Namespace) -> int:
     with _queue(options) as (queue, _):
         print("jobs run again" if queue.resume() else "jobs were not halted here")
@@ -262,4 +283,4 @@ _REQUESTERS: dict[str, Any] = {
     "cancel": _cancel,
     "list": _list,
 }
-_OPERATORS: dict[str, Any] = {"list": _list_here, "cancel": _cancel_here, "resume": _resume}
+_OPERATORS: dict[str, Any] = {"list": _list_here, "cancel": _cancel_here, "peers": _peers, "resume": _resume}

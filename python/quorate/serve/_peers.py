@@ -102,6 +102,7 @@ class _Peer:
     round_trip_s: float | None = None
     kind: str = "unknown"  # the word for its state, and when that began
     since: float = 0.0
+    announced: str = "unknown"  # the last one that was told by `changed`, and that which is in the log
     logged: str = "unknown"
     logged_at: float | None = None
     woken: threading.Event = dataclasses.field(default_factory=threading.Event)
@@ -159,6 +160,25 @@ class Peers:
         """Returns the states of all other servers, by their numbers."""
         with self._lock:
             return self._states()
+
+    def look(self) -> list[PeerState]:
+        """Asks all other servers at the same time, and ends; returns their states, at the latest after the time-out.
+
+        Call it instead of `begin`. A server that does not answer is asked twice.
+        """
+        threads = [threading.Thread(target=self._look_at, args=(peer,), daemon=True) for peer in self._peers.values()]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + self._timeout_s
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0.0))
+        self.end()
+        return self.peers()
+
+    def _look_at(self, peer: _Peer) -> None:
+        while not peer.has_answered and peer.failures < 2:
+            self.ask(peer.server)
+        peer.links.__exit__()
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -253,10 +273,10 @@ class Peers:
             for peer in self._peers.values():
                 if peer.asked_at is not None and now - peer.asked_at > self._timeout_s / 2:
                     peer.links.cut()
-            before = {peer.server: peer.kind for peer in self._peers.values()}
             for state in self._states():
                 peer = self._peers[state.server]
-                is_changed = is_changed or before[state.server] != state.state
+                is_changed = is_changed or state.state != peer.announced
+                peer.announced = state.state
                 is_due = peer.logged_at is None or now - peer.logged_at >= self._timeout_s
                 if state.state != peer.logged and is_due:
                     peer.logged, peer.logged_at = state.state, now
