@@ -127,9 +127,8 @@ fn opened(path: &Path) -> io::Result<File> {
 /// line's hash and number.
 fn link(text: &mut String, line: &str, head: Digest, sequence: u64) -> (Digest, u64) {
     let (start, sequence) = (text.len(), sequence + 1);
-    let _ = write!(text, "{line}, \"sequence\": {sequence}, \"previous\": \"");
-    head.iter().for_each(|byte| drop(write!(text, "{byte:02x}")));
-    text.push_str("\"}");
+    let previous: String = head.iter().map(|byte| format!("{byte:02x}")).collect();
+    let _ = write!(text, "{line}, \"sequence\": {sequence}, \"previous\": \"{previous}\"}}");
     let head = hash(&text.as_bytes()[start..]);
     text.push('\n');
     (head, sequence)
