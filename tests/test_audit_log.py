@@ -1,4 +1,4 @@
-"""`quorate audit`: chains of logs that are whole, altered, cut off and put aside, also while sessions append to them."""
+"""`quorate audit`: chains of logs that are whole, altered, cut off and put aside, also while sessions append."""
 
 from __future__ import annotations
 

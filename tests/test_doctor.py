@@ -299,8 +299,8 @@ def test_releases(capsys: pytest.CaptureFixture[str]) -> None:
     _doctor._releases([Seen("0.2.0", 0, ()), Seen("0.3.0", 0, ())], found)
     assert found.fault is None
     assert capsys.readouterr().out == (
-        "ok       releases       the parties run different releases (party 0 0.2.0, party 1 0.3.0), which have one wire "
-        "version\n"
+        "ok       releases       the parties run different releases (party 0 0.2.0, party 1 0.3.0), which have one "
+        "wire version\n"
     )
 
 

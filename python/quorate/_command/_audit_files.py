@@ -56,7 +56,7 @@ def read(file: Path) -> Iterator[Line]:
 
 
 def rotated(file: Path) -> tuple[Path, str]:
-    """Puts a log aside, under its name and the time. Sessions continue in a new file, whose first line follows the last.
+    """Puts a log aside, under its name and the time. Sessions continue in a new file, which begins with a link to it.
 
     Returns:
         The file that was put aside, and its head.
@@ -162,7 +162,7 @@ def _locked(opened: BinaryIO, file: Path, *, alone: bool) -> Iterator[None]:
             break
         except BlockingIOError:
             if time.monotonic() > end:
-                raise ConfigError(f"a session keeps the lock of {file}: continue or end it if it is suspended") from None
+                raise ConfigError(f"a session keeps the lock of {file}: continue it if it is suspended") from None
             time.sleep(0.002)
     try:
         yield

@@ -119,10 +119,7 @@ def exchanged(party: Party, mpc: Session, probes: Probes) -> list[Seen]:
         now = _told(mpc, count, lambda: [time.time_ns() // 1_000_000])[:, 0]
         apart = (now - now[party.me]) / 1e3
         ahead = np.where(np.abs(apart) < np.abs(ahead), apart, ahead)
-    return [
-        _seen(row, float(ahead[number]), count)
-        for number, row in enumerate(facts.tolist())
-    ]
+    return [_seen(row, float(ahead[number]), count) for number, row in enumerate(facts.tolist())]
 
 
 def _seen(row: list[int], ahead_s: float, count: int) -> Seen:

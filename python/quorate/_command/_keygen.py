@@ -54,7 +54,7 @@ def renewed(folder: Path, party: int) -> str:
             f"1. Send {certificate.name} to the other parties, and compare the new fingerprint by another channel.",
             f"2. All parties, you too, list both for party {party} in party.toml, the new one last:",
             f'   certificate = ["{before.name}", "{certificate.name}"], with the folders of the files.',
-            f"3. Run `quorate doctor party.toml` at all parties. Once all list both, you set key = \"{key}\".",
+            f'3. Run `quorate doctor party.toml` at all parties. Once all list both, you set key = "{key}".',
             f"4. Once sessions that began before that have ended, all list {certificate.name} alone, and you erase",
             f"   {before.with_suffix('.key')}. Sessions run at every step.",
         ]

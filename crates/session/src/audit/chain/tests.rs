@@ -217,3 +217,39 @@ fn text_of_users_is_no_number() {
         assert_eq!(number(odd.as_bytes()), None, "{odd}");
     }
 }
+
+/// The time that a line takes with the chain and without, where the disk takes none.
+#[test]
+#[ignore = "measures"]
+fn the_cost_of_a_line() {
+    let folder = PathBuf::from("/dev/shm");
+    let (plain, path) = (folder.join("quorate-plain"), folder.join("quorate-chain"));
+    let line = format!("{{\"is\": \"{}\"", "x".repeat(600));
+    let median = |write: &mut dyn FnMut()| {
+        let mut took: Vec<Duration> = (0..5000)
+            .map(|_| {
+                let start = Instant::now();
+                write();
+                start.elapsed()
+            })
+            .collect();
+        took.sort();
+        took[took.len() / 2]
+    };
+    let mut file = opened(&plain).unwrap();
+    let without = median(&mut || {
+        file.write_all(line.as_bytes()).unwrap();
+        file.sync_data().unwrap();
+    });
+    let mut chain = Chain::open(&path).unwrap();
+    let alone = median(&mut || chain.append(&line, "{").unwrap());
+    let mut other = Chain::open(&path).unwrap();
+    let mut turns = 0;
+    let beside = median(&mut || {
+        turns += 1;
+        let chain = if turns % 2 == 0 { &mut chain } else { &mut other };
+        chain.append(&line, "{").unwrap();
+    });
+    println!("a plain line {without:?}, of a chain {alone:?}, of a chain beside another process {beside:?}");
+    let _ = (fs::remove_file(plain), fs::remove_file(path));
+}
