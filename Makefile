@@ -18,7 +18,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
-.PHONY: format bench figures docs wheel client-wheel lock clean check-python check-cargo
+.PHONY: format bench figures docs wheel wheel-manylinux client-wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -81,11 +81,20 @@ figures: $(STAMPS)/extension ## the tables of docs/benchmarks.md, measured here 
 docs: $(STAMPS)/dev ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
+wheel: check-cargo $(STAMPS)/wheel ## an abi3 wheel for Python 3.10 and later, into dist/
 	$(BIN)/python crates/python/tools/licences.py
 	@rm -f dist/quorate_mpc-*.whl
 	$(BIN)/maturin build --release --out dist
 	@echo "install it into an environment of yours: python -m pip install $$(ls dist/quorate_mpc-*.whl)"
+
+# zig links to the symbols of that C library, whatever this machine has. For another processor than this one, the
+# standard library of Rust is added by rustup.
+ARCH ?= $(shell uname -m)
+wheel-manylinux: check-cargo $(STAMPS)/manylinux ## a wheel for systems with glibc 2.28 or later; ARCH=aarch64 for those
+	$(BIN)/python crates/python/tools/licences.py
+	[ "$(ARCH)" = "$$(uname -m)" ] || rustup target add $(ARCH)-unknown-linux-gnu
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 \
+		--target $(ARCH)-unknown-linux-gnu --out dist
 
 client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
 	@rm -f dist/quorate_mpc_client-*.whl
@@ -93,8 +102,8 @@ client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
-	for set in demo dev service; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
-		$$([ $$set = service ] && echo --generate-hashes) --no-emit-index-url --no-emit-find-links \
+	for set in demo dev service wheel manylinux; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
+		$$(case $$set in service | wheel | manylinux) echo --generate-hashes ;; esac) --no-emit-index-url --no-emit-find-links \
 		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
 clean: ## removes what was built here, the virtual environment included
@@ -124,6 +133,16 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
 	@mkdir -p $(STAMPS) && touch $@
+
+# What builds wheels, without the rest; each file is compared with its hash.
+$(STAMPS)/wheel: requirements/wheel.txt | check-python
+	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/manylinux: requirements/manylinux.txt $(STAMPS)/wheel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@touch $@
 
 # What servers need besides; each wheel is compared with its hash.
 $(STAMPS)/service: requirements/service.txt $(STAMPS)/demo

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import logging
+import re
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from consoling import Desk, desk
+from quorate.auditing._chain import Chain, lines_of, linked
 from quorate.campaigns import Store
 from quorate.console import add_operator, operators, remove_operator
 from quorate.console._app import HEADERS, MOST_FORM_BYTES
@@ -380,3 +383,27 @@ def test_names_of_operators_are_plain_and_taken_once(tmp_path: Path) -> None:
     assert [one.name for one in operators(store)] == ["bob@example.org", "c"]
     assert add_operator(store, "ada") not in tokens
     store.close()
+
+
+def test_the_overview_shows_the_other_servers_and_the_log_its_chain(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    log.write_text('{"event": "begun"}\n')
+    with desk(tmp_path, audit=log) as own:
+        own.sign_in()
+        overview = own.get("/").body.decode()
+        assert "<h2>Peers</h2>" in overview
+        for server in (1, 2):
+            assert re.search(rf'<th scope="row">{server}</th><td>(unknown|unreachable)</td>', overview), overview
+        assert "nothing was verified" in own.get("/audit").body.decode()
+        first = linked('{"event": "begun"', Chain())
+        log.write_bytes(first + linked('{"event": "revealed"', _after(first)))
+        assert "2 lines, each of which follows the one before it" in own.get("/audit").body.decode()
+        log.write_bytes(first.replace(b"begun", b"ended") + linked('{"event": "revealed"', _after(first)))
+        assert "line 2 of" in own.get("/audit").body.decode()
+
+
+def _after(line: bytes) -> Chain:
+    chain = Chain()
+    for one in lines_of(io.BytesIO(line), len(line)):
+        chain.add(one, Path("log"))
+    return chain

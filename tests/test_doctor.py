@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from deploying import Deployment, free_ports
 from quorate import cli
-from quorate._command import _doctor, _doctor_files
+from quorate._command import _doctor, _doctor_certificates, _doctor_files
 from quorate._command._doctor_files import disk, expiry, listens, party_of
 from quorate._command._doctor_links import Seen
 from quorate._command._findings import Findings
@@ -297,10 +297,45 @@ def test_clocks(clocks: list[float], state: str, words: str, capsys: pytest.Capt
 def test_releases(capsys: pytest.CaptureFixture[str]) -> None:
     found = Findings(sys.stdout)
     _doctor._releases([Seen("0.2.0", 0, ()), Seen("0.3.0", 0, ())], found)
-    assert found.fault == (
-        "the parties run different releases (party 0 0.2.0, party 1 0.3.0): install one release everywhere"
+    assert found.fault is None
+    assert capsys.readouterr().out == (
+        "ok       releases       the parties run different releases (party 0 0.2.0, party 1 0.3.0), which have one "
+        "wire version\n"
     )
-    assert found.fault in capsys.readouterr().out
+
+
+def test_what_is_next_while_a_certificate_is_replaced(deployment: Deployment) -> None:
+    folder = deployment.folder
+    assert cli.main(["keygen", "--party", "1", "--dir", str(folder), "--renew"]) == 0
+    both = 'certificate = ["party1.crt", "party1.new.crt"]'
+    change(file(deployment, 0), 'certificate = "party1.crt"', both)
+    change(file(deployment, 1), 'certificate = "party1.crt"', both)
+    for told in doctors(deployment, 0, 1, 2):
+        assert said(told, "certificates", "warning") == [
+            "party 1 shows the first of its two certificates; add the second one at party 2"
+        ]
+    change(file(deployment, 2), 'certificate = "party1.crt"', both)
+    for told in doctors(deployment, 0, 1, 2):
+        (text,) = said(told, "certificates", "warning")
+        assert text.endswith("and all parties list the second one: it can change its key now")
+        assert len(said(told, "certificates")) == 4 and told["wire_version"] >= 6
+    change(file(deployment, 1), 'key = "party1.key"', 'key = "party1.new.key"')
+    change(file(deployment, 0), both, 'certificate = "party1.new.crt"')
+    for me, told in enumerate(doctors(deployment, 0, 1, 2)):
+        (text,) = said(told, "certificates", "warning")
+        assert text.startswith("party 1 shows its new certificate, so the old one can be dropped at parties 1 and 2")
+        assert ("party1.crt" in text) == (me > 0)
+
+
+def test_a_certificate_of_another_kind_is_found_by_its_key(deployment: Deployment) -> None:
+    party = party_of(file(deployment, 0))
+    assert _doctor_certificates.shown(party) == deployment.folder / "party0.crt"
+    change(file(deployment, 0), 'key = "party0.key"', 'key = "party1.key"')
+    assert _doctor_certificates.shown(party_of(file(deployment, 0))) is None
+    seen = [Seen("0.2.0", 0, (), 0, ((1, 2), (3, 0))), Seen("0.2.0", 0, (), 3, ((1, 0), (3, 0)))]
+    found = Findings(None)
+    _doctor_certificates.replaced(party, seen, found)
+    assert found.as_list() == [], "party 0 cannot tell which one it shows"
 
 
 def test_addresses_that_are_needed(capsys: pytest.CaptureFixture[str]) -> None:

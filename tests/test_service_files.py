@@ -182,8 +182,15 @@ def test_helm_lints_and_renders_the_chart() -> None:
     helm = tool("helm")
     assert "0 chart(s) failed" in checked(helm, "lint", "--strict", CHART)
     rendered = checked(helm, "template", "one", CHART, "--set", "image.digest=sha256:0123")
-    found = {one["kind"]: one for one in yaml.safe_load_all(rendered)}
+    documents = [one for one in yaml.safe_load_all(rendered) if one]
+    found = {one["kind"]: one for one in documents}
     assert set(found) == {"Service", "StatefulSet"}
+    services = {one["metadata"]["name"]: one["spec"]["ports"] for one in documents if one["kind"] == "Service"}
+    assert services == {
+        "one-clients": [{"name": "clients", "port": 9443, "targetPort": "clients"}],
+        "one-parties": [{"name": "parties", "port": 9000, "targetPort": "parties"}],
+    }
+    assert found["StatefulSet"]["spec"]["serviceName"] in services
     pod = found["StatefulSet"]["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
     assert pod["securityContext"]["runAsUser"] == USER

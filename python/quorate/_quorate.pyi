@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 __version__: str
+WIRE_VERSION: int
 OPTIMISED: bool
 
 _Parties = tuple[list[int], bool]

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate._command._audit import add_audit, run_audit
 from quorate._command._campaigns import add_campaign, add_serve, run_campaign, run_serve
 from quorate._command._completion import SHELLS
 from quorate._command._completion import script as completion_script
+from quorate._command._core_dumps import forbid_core_dumps
 from quorate._command._doctor import add_doctor, run_doctor
 from quorate._command._ending import end_in_time
 from quorate._command._exit_status import FAILED, INTERRUPTED, OK, UNREAD, exit_status
@@ -66,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
     keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
     keygen.add_argument("--renew", action="store_true", help="make another pair beside the one that is there")
+
+    add_audit(commands.add_parser("audit", help="verifies logs of reveals, and puts them aside"))
 
     doctor = commands.add_parser("doctor", help="looks at a deployment from one party, and says whose fault it is")
     add_doctor(doctor)
@@ -310,6 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
         if options.command in ("party", "serve"):
+            forbid_core_dumps()
             end_in_time(always=options.command == "serve")
         status = _COMMANDS[options.command](options)
         sys.stdout.flush()
@@ -448,6 +453,7 @@ _COMMANDS = {
     "run": _run,
     "party": _party,
     "keygen": _keygen,
+    "audit": run_audit,
     "doctor": _doctor,
     "explain": _explain,
     "bench": _bench,

@@ -38,7 +38,7 @@ fn connect(keys: &Path, parties: usize) -> Result<Ends, BenchError> {
     let listeners: Vec<TcpListener> = (0..parties).map(listen).collect::<Result<_, _>>()?;
     let describe = |(party, listener): (usize, &TcpListener)| {
         let address = listener.local_addr().map_err(BenchError::io("asking for a port's number"))?.to_string();
-        Ok(PartyConfig { address, certificate: keys.join(format!("party{party}.crt")) })
+        Ok(PartyConfig { address, certificates: vec![keys.join(format!("party{party}.crt"))] })
     };
     let configs: Vec<PartyConfig> = listeners.iter().enumerate().map(describe).collect::<Result<_, BenchError>>()?;
     thread::scope(|scope| {

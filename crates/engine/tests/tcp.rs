@@ -26,7 +26,7 @@ fn over_tls_within<T: Send + 'static>(
         let certificate = |party: usize| keys.0.join(format!("party{party}.crt"));
         let address = |party: usize| listeners[party].local_addr().unwrap().to_string();
         let parties: Vec<_> =
-            (0..3).map(|i| PartyConfig { address: address(i), certificate: certificate(i) }).collect();
+            (0..3).map(|i| PartyConfig { address: address(i), certificates: vec![certificate(i)] }).collect();
         let connect = |(me, listener): (usize, TcpListener)| {
             let config = TcpConfig {
                 peer_timeout,

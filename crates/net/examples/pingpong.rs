@@ -39,7 +39,7 @@ fn connect(dir: &Path) -> Ends {
         .enumerate()
         .map(|(i, listener)| PartyConfig {
             address: listener.local_addr().expect("an address").to_string(),
-            certificate: dir.join(format!("party{i}.crt")),
+            certificates: vec![dir.join(format!("party{i}.crt"))],
         })
         .collect();
     thread::scope(|scope| {

@@ -64,7 +64,7 @@ fn attempt(dir: &Path, words: &str, rate: &str, rtt: Duration, source: Ipv4Addr)
     let config = |me: usize| {
         let party = |i: usize| PartyConfig {
             address: if (i, me) == (0, 1) { far } else { addresses[i] }.to_string(),
-            certificate: dir.join(format!("party{i}.crt")),
+            certificates: vec![dir.join(format!("party{i}.crt"))],
         };
         let mut config = TcpConfig::new(me, (0..2).map(party).collect(), dir.join(format!("party{me}.key")));
         config.connect_timeout = Duration::from_secs(10);

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::release::Release;
+
 /// The place of a peer: a network address, or this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(Option<Arc<str>>);
@@ -232,20 +234,23 @@ pub enum NetError {
         address: String,
     },
 
-    /// The peer speaks another version of the wire format.
+    /// The peer's messages have another version.
     #[error(
-        "party {peer} ({place}) speaks wire format {theirs}, this party {ours}; install the same release of Quorate \
-         everywhere"
+        "party {peer} ({place}) has {}, and this party has {}: install releases of one wire version at all parties, \
+         such as the same release",
+        Speaks(*theirs, *release), Speaks(*ours, Some(Release::OURS))
     )]
     VersionMismatch {
         /// The peer's number.
         peer: usize,
         /// The peer's place.
         place: Place,
-        /// The peer's version.
+        /// The peer's wire version.
         theirs: u32,
-        /// This party's version.
+        /// This party's wire version.
         ours: u32,
+        /// The peer's release; `None` if it is too old to state it.
+        release: Option<Release>,
     },
 
     /// A key or certificate file that cannot be used.
@@ -315,11 +320,8 @@ pub enum InUse {
          one user, and in one container)"
     )]
     Elsewhere,
-    /// Sessions of this user have the port, with other certificates or another party's number.
-    #[error(
-        ", whose sessions are of another party or have other certificates; choose another port for this party, or use \
-         the same certificates in both"
-    )]
+    /// Sessions of this user have the port, as another party or in a deployment of another size.
+    #[error(", whose sessions are of another party or another deployment; choose another port for this party")]
     OtherParties,
     /// A process of this user has the port, and does not answer.
     #[error(", which does not answer; continue or stop it if it is suspended (Ctrl-Z), and try again")]
@@ -409,6 +411,14 @@ pub enum ConfigProblem {
     /// An address that cannot be parsed.
     #[error("the address {0:?} is not of the form host:port")]
     Address(String),
+    /// A party without a certificate, or with more than two.
+    #[error("party {party} has {count} certificates; it needs one, or two while one takes the other's place")]
+    Certificates {
+        /// The party's number.
+        party: usize,
+        /// The number of its certificates.
+        count: usize,
+    },
     /// Two parties have the same certificate.
     #[error("parties {0} and {1} have the same certificate; every party has its own")]
     SameCertificate(usize, usize),
@@ -529,6 +539,18 @@ impl fmt::Display for Tried {
 }
 
 struct Who<'a>(Option<usize>, &'a Place);
+
+/// A party's wire version, and its release if that is known.
+struct Speaks(u32, Option<Release>);
+
+impl fmt::Display for Speaks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(release) => write!(f, "wire version {} (release {release})", self.0),
+            None => write!(f, "wire version {} (an older release)", self.0),
+        }
+    }
+}
 
 impl fmt::Display for Who<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

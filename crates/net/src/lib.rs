@@ -19,9 +19,12 @@ mod peers;
 #[doc(hidden)]
 #[cfg(feature = "readers")]
 pub mod readers;
+mod release;
 pub mod shaped;
 pub mod tcp;
 
 pub use error::{Attempt, ConfigProblem, FolderFault, InUse, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;
 pub use link::{Frame, MAX_FRAME, Net, Wait};
+pub use release::Release;
+pub use tcp::WIRE_VERSION;

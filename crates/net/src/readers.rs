@@ -45,7 +45,7 @@ pub fn first_message(seen: &[u8], room: usize) -> Option<bool> {
 /// # Panics
 /// If an answer counts as complete that is too short, or does not contain the challenge.
 pub fn answer(challenge: &[u8; 32], seen: &[u8]) -> Option<bool> {
-    let certificates = [vec![1], vec![2]].map(CertificateDer::from);
+    let certificates = [vec![1], vec![2]].map(|bytes| vec![CertificateDer::from(bytes)]);
     let keys = AnswerKeys::of_called(0, &certificates);
     let answer = keys.read(challenge, seen)?;
     if let Answer::Said(said) = &answer {
@@ -72,7 +72,8 @@ pub fn fingerprint(pem: &[u8]) -> Result<Fingerprint, NetError> {
 /// [`NetError::BadKey`] and [`NetError::BadConfig`].
 pub fn pinned(certificates: [&[u8]; 2], key: &[u8]) -> Result<(), NetError> {
     let path = Path::new("party.key");
-    let read = certificates.into_iter().map(|pem| certificate(path, pem)).collect::<Result<_, _>>()?;
+    let read =
+        certificates.into_iter().map(|pem| Ok(vec![certificate(path, pem)?])).collect::<Result<_, NetError>>()?;
     Pinned::new(0, read, private_key(path, key)?, path).map(drop)
 }
 
@@ -87,7 +88,7 @@ impl Ends {
     pub fn new() -> Ends {
         let path = Path::new("party.key");
         let made = [0, 1].map(|party| generate(party).expect("the system has randomness"));
-        let certificates: Vec<CertificateDer<'static>> = made.iter().map(|party| party.certificate.clone()).collect();
+        let certificates: Vec<_> = made.iter().map(|party| vec![party.certificate.clone()]).collect();
         let pinned = |me: usize| {
             let key: PrivateKeyDer<'static> = private_key(path, made[me].key_pem.as_bytes()).expect("it was just made");
             Pinned::new(me, certificates.clone(), key, path).expect("they were just made")

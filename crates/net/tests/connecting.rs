@@ -60,7 +60,7 @@ fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
     let mut parties = prepared(2, &keys);
     parties[0].0.connect_timeout = Duration::from_secs(3);
     parties[1].0.key = others.path().join("party1.key");
-    parties[1].0.parties[1].certificate = others.path().join("party1.crt");
+    parties[1].0.parties[1].certificates = vec![others.path().join("party1.crt")];
     let results = connect(parties);
     let refused = |result, peer, why| {
         let told = error(result);
@@ -72,7 +72,7 @@ fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
     // Party 1 expects another party 0.
     let mut parties = prepared(2, &keys);
     parties[0].0.connect_timeout = Duration::from_secs(3);
-    parties[1].0.parties[0].certificate = others.path().join("party0.crt");
+    parties[1].0.parties[0].certificates = vec![others.path().join("party0.crt")];
     let results = connect(parties);
     assert!(refused(&results[0], None, Refusal::ByPeer), "{}", error(&results[0]));
     assert!(refused(&results[1], Some(0), Refusal::ByUs), "{}", error(&results[1]));
@@ -303,11 +303,11 @@ fn configurations_that_cannot_work_are_refused_before_anything_is_sent() {
     assert!(matches!(alone, NetError::BadConfig(ConfigProblem::Parties(1))), "{alone}");
     let silence = fails(&|config| config.peer_timeout = config.heartbeat);
     assert!(matches!(silence, NetError::BadConfig(ConfigProblem::Heartbeat)), "{silence}");
-    let same = fails(&|config| config.parties[1].certificate = config.parties[0].certificate.clone());
+    let same = fails(&|config| config.parties[1].certificates = config.parties[0].certificates.clone());
     assert!(matches!(same, NetError::BadConfig(ConfigProblem::SameCertificate(0, 1))), "{same}");
     let mismatch = fails(&|config| config.key = keys.path().join("party1.key"));
     assert!(matches!(mismatch, NetError::BadKey { what: KeyProblem::Mismatch, .. }), "{mismatch}");
-    let missing = fails(&|config| config.parties[1].certificate = keys.path().join("no.crt"));
+    let missing = fails(&|config| config.parties[1].certificates = vec![keys.path().join("no.crt")]);
     assert!(matches!(missing, NetError::BadKey { what: KeyProblem::Unreadable(_), .. }), "{missing}");
     let (mut config, _) = prepared(2, &keys).remove(0);
     config.parties[0].address = "nonsense".into();

@@ -8,5 +8,6 @@ mod memory;
 mod ports;
 #[cfg(target_os = "linux")]
 mod processes;
+mod renewal;
 mod shaped;
 mod tcp;

@@ -167,8 +167,8 @@ fn a_name_is_open_once_at_a_party() {
 
 #[test]
 fn a_port_of_another_deployment_is_not_shared() {
-    let (ours, mut others) = (Parties::new(2), Parties::new(2));
-    others.addresses = ours.addresses.clone();
+    let (ours, mut others) = (Parties::new(2), Parties::new(3));
+    others.addresses[0] = ours.addresses[0];
     let _open = ours.open("one", |_| Duration::ZERO);
     let told = error(TcpNet::connect(&others.config(0, "two")));
     assert!(matches!(&told, NetError::PortInUse { why: InUse::OtherParties, .. }), "{told}");

@@ -183,6 +183,6 @@ fn the_reasons_for_which_ports_are_not_shared_say_what_to_do() {
         assert!(told.starts_with(begin) && told[begin.len()..].starts_with(advice), "{told}");
     }
     assert!(text(InUse::Silent).contains("does not answer; continue or stop it if it is suspended"));
-    assert!(text(InUse::OtherParties).contains("other certificates; choose another port"));
+    assert!(text(InUse::OtherParties).contains("another deployment; choose another port"));
     assert!(text(InUse::Elsewhere).contains("is in use by another process; stop it or choose another port"));
 }

@@ -33,6 +33,7 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bench::Bench>()?;
     module.add_class::<circuit::Circuit>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("WIRE_VERSION", quorate_net::WIRE_VERSION)?;
     module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(tools::inherited_sockets, module)?)?;
     module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;

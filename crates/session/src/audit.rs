@@ -1,9 +1,10 @@
 //! The log of reveals: a line of JSON for the beginning and for the end of each run. The line is on the disk before the
-//! run continues. It states what is revealed, to whom, when and by which program; it contains no value.
+//! run continues. It states what is revealed, to whom, when and by which program; it contains no value. Each line has the
+//! hash of the one before (see `chain`).
+
+mod chain;
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,14 +12,13 @@ use quorate_graph::Hash;
 
 use crate::error::SessionError;
 use crate::reveals::Told;
+use chain::Chain;
 
 /// An open log file, to which lines are appended.
 #[derive(Debug)]
 pub(crate) struct Audit {
     path: PathBuf,
-    file: File,
-    /// Whether the last line may be cut off because the disk was full.
-    is_cut: bool,
+    chain: Chain,
     /// The fields of this party, which every line has.
     party: String,
 }
@@ -39,18 +39,9 @@ impl Audit {
     /// # Errors
     /// [`SessionError::Audit`].
     pub fn open(path: &Path, me: usize, protocol: &str) -> Result<Audit, SessionError> {
-        let open = || {
-            let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
-            end_line(&mut file)?;
-            file.sync_all()?;
-            // The name of a new file must be on the disk, too.
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            File::open(folder)?.sync_all()?;
-            Ok(file)
-        };
-        let file = open().map_err(|error: std::io::Error| refused(path, &error))?;
+        let chain = Chain::open(path).map_err(|error| refused(path, &error))?;
         let party = format!("\"party\": {me}, \"protocol\": {}, \"process\": {}", quoted(protocol), std::process::id());
-        Ok(Audit { path: path.into(), file, is_cut: false, party })
+        Ok(Audit { path: path.into(), chain, party })
     }
 
     /// Appends a line and waits until it is on the disk. `why` is the reason why a run ended, where there is one.
@@ -59,11 +50,13 @@ impl Audit {
     /// [`SessionError::Audit`].
     pub fn write(&mut self, event: &str, entry: &Entry<'_>, why: Option<&str>) -> Result<(), SessionError> {
         let reveals: Vec<String> = entry.reveals.iter().map(one).collect();
+        let start = |event| {
+            let time = quoted(&utc(SystemTime::now()));
+            format!("{{\"time\": {time}, \"event\": {}, {}", quoted(event), self.party)
+        };
         let mut line = format!(
-            "{{\"time\": {}, \"event\": {}, {}, \"run\": {}, \"program\": \"{}\", \"approved\": {}, \"reveals\": [{}]",
-            quoted(&utc(SystemTime::now())),
-            quoted(event),
-            self.party,
+            "{}, \"run\": {}, \"program\": \"{}\", \"approved\": {}, \"reveals\": [{}]",
+            start(event),
             entry.run,
             entry.program,
             entry.approved,
@@ -75,22 +68,9 @@ impl Audit {
         if let Some(why) = why {
             let _ = write!(line, ", \"why\": {}", quoted(why));
         }
-        line.push_str("}\n");
-        let ended = if self.is_cut { end_line(&mut self.file) } else { Ok(()) };
-        let written = ended.and_then(|()| self.file.write_all(line.as_bytes())).and_then(|()| self.file.sync_data());
-        self.is_cut = written.is_err();
-        written.map_err(|error| refused(&self.path, &error))
+        let continued = start("continued");
+        self.chain.append(&line, &continued).map_err(|error| refused(&self.path, &error))
     }
-}
-
-/// Ends a line that was cut off by a crash or a full disk, so that the next line stands by itself.
-fn end_line(file: &mut File) -> std::io::Result<()> {
-    let mut last = [b'\n'];
-    if file.seek(SeekFrom::End(0))? > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-    }
-    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
 }
 
 fn refused(path: &Path, error: &std::io::Error) -> SessionError {
@@ -158,22 +138,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_could_not_be_written_spoils_no_other() {
+    fn every_line_is_json_with_its_number_and_the_hash_of_the_line_before() {
         let path = std::env::temp_dir().join(format!("quorate-audit-{}.jsonl", std::process::id()));
-        let entry = Entry { run: 1, branch: None, program: Hash([0; 32]), approved: false, reveals: &[] };
-        for (before, lines) in [("{}\n{\"cut o", 3), ("{}\n", 2), ("", 1)] {
-            std::fs::write(&path, "").unwrap();
-            let mut audit = Audit::open(&path, 0, "rss").unwrap();
-            let works = std::mem::replace(&mut audit.file, File::open(&path).unwrap());
-            assert!(audit.write("begun", &entry, None).is_err(), "a file that is only read");
-            std::fs::write(&path, before).unwrap();
-            audit.file = works;
-            audit.write("begun", &entry, None).unwrap();
-            let text = std::fs::read_to_string(&path).unwrap();
-            assert_eq!(text.lines().count(), lines, "{text}");
-            assert!(text.lines().last().unwrap().starts_with("{\"time\": "), "{text}");
-        }
+        let _ = std::fs::remove_file(&path);
+        let mut audit = Audit::open(&path, 0, "rss").unwrap();
+        let entry = Entry { run: 1, branch: Some(("a", 0)), program: Hash([0; 32]), approved: false, reveals: &[] };
+        audit.write("begun", &entry, None).unwrap();
+        audit.write("stopped", &entry, Some("why")).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
+        let [one, two] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        let zeros = "0".repeat(64);
+        assert!(one.starts_with("{\"time\": ") && one.contains("\"number\": 1}, \"sequence\": 1, "), "{one}");
+        assert!(one.ends_with(&format!("\"previous\": \"{zeros}\"}}")), "{one}");
+        assert!(
+            two.contains("\"why\": \"why\", \"sequence\": 2, \"previous\": \"")
+                && !two.ends_with(&format!("{zeros}\"}}")),
+            "{two}"
+        );
     }
 
     #[test]

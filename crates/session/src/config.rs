@@ -1,5 +1,6 @@
 //! `party.toml`: the number of this party, and the addresses and certificates of all.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use quorate_graph::Network;
 use quorate_net::NetError;
 use quorate_net::tcp::{PartyConfig, SessionName, TcpConfig};
 use quorate_protocols::Protocol;
-use serde::Deserialize;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::approval::Approved;
@@ -120,8 +122,36 @@ impl Lines {
 pub struct PartyEntry {
     /// The address at which other parties reach it, as `host:port`.
     pub address: String,
-    /// The file of its certificate; no other certificate is accepted from this party.
-    pub certificate: PathBuf,
+    /// The file of its certificate, or two while one takes the other's place; no other certificate is accepted from
+    /// this party.
+    #[serde(rename = "certificate", deserialize_with = "one_or_two")]
+    pub certificates: Vec<PathBuf>,
+}
+
+/// Reads a path, or a list of one or two.
+fn one_or_two<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
+    struct Paths;
+    impl<'de> Visitor<'de> for Paths {
+        type Value = Vec<PathBuf>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the file of a certificate, or a list of two while one takes the other's place")
+        }
+
+        fn visit_str<E: de::Error>(self, path: &str) -> Result<Self::Value, E> {
+            Ok(vec![path.into()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut paths = Vec::new();
+            while let Some(path) = list.next_element()? {
+                paths.push(path);
+            }
+            let is_right = matches!(paths.len(), 1 | 2);
+            if is_right { Ok(paths) } else { Err(de::Error::invalid_length(paths.len(), &self)) }
+        }
+    }
+    value.deserialize_any(Paths)
 }
 
 /// Time-outs.
@@ -176,7 +206,7 @@ impl Config {
         config.lines = Lines::of(path, text);
         config.key = folder.join(&config.key);
         config.audit = config.audit.map(|path| folder.join(path));
-        config.parties.iter_mut().for_each(|p| p.certificate = folder.join(&p.certificate));
+        config.parties.iter_mut().flat_map(|p| &mut p.certificates).for_each(|file| *file = folder.join(&*file));
         let parties = config.parties.len();
         if config.me >= parties {
             return Err(SessionError::ConfigMe { path: path.into(), me: config.me, parties });
@@ -240,7 +270,7 @@ impl Config {
 
     /// Returns the configuration of the links of a party with these shared options.
     pub(crate) fn tcp(&self, shared: &str) -> TcpConfig {
-        let party = |p: &PartyEntry| PartyConfig { address: p.address.clone(), certificate: p.certificate.clone() };
+        let party = |p: &PartyEntry| PartyConfig { address: p.address.clone(), certificates: p.certificates.clone() };
         let mut tcp = TcpConfig::new(self.me, self.parties.iter().map(party).collect(), self.key.clone());
         tcp.listen = self.listen.clone();
         tcp.session = self.session.with_options(shared);

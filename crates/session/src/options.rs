@@ -186,11 +186,6 @@ impl Options {
         if is_far && self.max_memory.is_none() { FAR_WINDOWS } else { 1 }
     }
 
-    /// Describes this release and its settings of windows; parties of other releases have another text.
-    pub(crate) fn release() -> String {
-        format!("release={} ({FAR_WINDOWS} windows from {FAR:?} on)", env!("CARGO_PKG_VERSION"))
-    }
-
     /// Returns these options with those of the protocol's family read.
     ///
     /// # Errors
@@ -230,13 +225,8 @@ impl Options {
     }
 
     /// Returns the options that all parties must share, as a line of `name=value` that they exchange before anything
-    /// else.
+    /// else. What else must agree is part of the wire version, which they compare when they connect.
     pub(crate) fn shared(&self, protocol: Protocol) -> String {
-        format!("{}; {}", Options::release(), self.shared_in_any_release(protocol))
-    }
-
-    /// Returns the shared options without the release.
-    pub(crate) fn shared_in_any_release(&self, protocol: Protocol) -> String {
         let network = self.network.map_or("none".into(), |network| {
             let rate = network.bits_per_second.map_or("unlimited".into(), |bits| (bits / 1e6).to_string());
             format!("{} ms {rate} Mbit/s", network.rtt.as_secs_f64() * 1e3)

@@ -36,7 +36,11 @@ fn a_good_file_is_read_with_paths_relative_to_it() {
     let config = read("good", GOOD).unwrap();
     assert_eq!((config.me, config.parties.len()), (1, 3));
     assert!(config.key.is_absolute() && config.key.ends_with("keys/party1.key"));
-    assert_eq!(config.parties[2].certificate, PathBuf::from("/etc/quorate/party2.crt"));
+    assert_eq!(config.parties[2].certificates, [PathBuf::from("/etc/quorate/party2.crt")]);
+    let two = GOOD.replace(r#""keys/party0.crt""#, r#"["keys/party0.crt", "/etc/party0.new.crt"]"#);
+    let two = read("two", &two).unwrap().parties[0].certificates.clone();
+    assert!(two[0].is_absolute() && two[0].ends_with("keys/party0.crt"));
+    assert_eq!(two[1], PathBuf::from("/etc/party0.new.crt"));
     let limits = config.limits;
     assert_eq!((limits.connect_timeout_s, limits.peer_timeout_s, limits.reconnect_timeout_s), (30.0, 2.5, 30.0));
     for (given, read_as) in [("0", 0.0), ("30", 30.0)] {
@@ -64,6 +68,10 @@ fn each_mistake_is_named() {
         ("peer_timeout_s", "peer_timeout", "peer_timeout_s"),
         ("[limits]", "[[party]]\naddress = \"four:1\"\ncertificate = \"4.crt\"\n[limits]", "3, 5 or 7 parties, not 4"),
         ("me = 1", "me = = 1", "TOML"),
+        ("\"keys/party0.crt\"", "[]", "invalid length 0, expected the file of a certificate, or a list of two"),
+        ("\"keys/party0.crt\"", "[\"a\", \"b\", \"c\"]", "line 7, column 15"),
+        ("\"keys/party0.crt\"", "7", "expected the file of a certificate, or a list of two"),
+        ("\"keys/party0.crt\"", "[7]", "integer `7`"),
         ("me = 1", "me = 1\nallow_weak = true", "--allow-weak), or to qr.connect(allow_weak=...)"),
     ];
     for (i, (from, to, words)) in cases.into_iter().enumerate() {

@@ -10,17 +10,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from quorate._command._doctor_certificates import replaced
 from quorate._command._doctor_files import Party, disk, expiry, listens, party_of
 from quorate._command._doctor_links import UNNAMED, Probes, Seen, exchanged
 from quorate._command._exit_status import FAILED, OK
 from quorate._command._findings import Findings
-from quorate._quorate import __version__
+from quorate._quorate import WIRE_VERSION, __version__
 from quorate.errors import ConfigError, QuorateError, RangeWarning
 from quorate.session import Session, connect
 
 __all__ = ["add_doctor", "run_doctor"]
 
 _SESSION = "doctor"
+_RELEASE = f"release {__version__}, wire version {WIRE_VERSION}"
 
 #: Seconds by which a clock may differ: servers refuse signed calls beyond the second one.
 _CLOCK_S, _WRONG_CLOCK_S = 5.0, 240.0
@@ -54,7 +56,7 @@ def run_doctor(options: argparse.Namespace, chosen: dict[str, Any]) -> int:
         chosen: options of the session, which are the same at all parties.
     """
     found = Findings(sys.stdout if not options.json else None)
-    about: dict[str, Any] = {"version": __version__}
+    about: dict[str, Any] = {"version": __version__, "wire_version": WIRE_VERSION}
     try:
         party = party_of(options.config)
         about |= {"party": party.me, "protocol": party.protocol, "parties": len(party.addresses)}
@@ -72,7 +74,7 @@ def run_doctor(options: argparse.Namespace, chosen: dict[str, Any]) -> int:
 
 def _look_here(party: Party, found: Findings) -> None:
     """Looks at what needs no other party."""
-    found.good("configuration", f"party {party.me} of {len(party.addresses)}, {party.protocol}, release {__version__}")
+    found.good("configuration", f"party {party.me} of {len(party.addresses)}, {party.protocol}, {_RELEASE}")
     for number in range(len(party.addresses)):
         expiry(party, number, found)
     disk(party, found)
@@ -120,6 +122,7 @@ def _compare(party: Party, mpc: Session, probes: Probes, found: Findings, about:
     """Compares releases, clocks and addresses of all parties, and measures the links."""
     seen = exchanged(party, mpc, probes)
     _releases(seen, found)
+    replaced(party, seen, found)
     _clocks(seen, found)
     for peer, address in party.peers:
         ms = probes.milliseconds(peer)
@@ -145,7 +148,7 @@ def _releases(seen: list[Seen], found: Findings) -> None:
         found.good("releases", f"all parties run {releases.pop()}")
         return
     listed = ", ".join(f"party {party} {one.release}" for party, one in enumerate(seen))
-    found.wrong("releases", f"the parties run different releases ({listed}): install one release everywhere")
+    found.good("releases", f"the parties run different releases ({listed}), which have one wire version")
 
 
 def _clocks(seen: list[Seen], found: Findings) -> None:

@@ -39,7 +39,7 @@ class Party:
         me: its number.
         protocol: the family.
         addresses: where the parties are reached, in their order.
-        certificates: the files of their certificates.
+        certificates: the files of their certificates, one or two for each.
         listen: where this party listens, if that is stated.
         fields: all fields of the file.
     """
@@ -48,7 +48,7 @@ class Party:
     me: int
     protocol: str
     addresses: tuple[str, ...]
-    certificates: tuple[Path, ...]
+    certificates: tuple[tuple[Path, ...], ...]
     listen: str | None
     fields: dict[str, Any]
 
@@ -67,7 +67,8 @@ class Party:
         folder = self.file.absolute().parent
         fields["key"] = str(folder / fields.get("key", ""))
         limits = {**fields.pop("limits", {}), "connect_timeout_s": wait_s}
-        parties = [{**one, "certificate": str(folder / one["certificate"])} for one in fields.pop("party")]
+        stated = zip(fields.pop("party"), self.certificates, strict=True)
+        parties = [{**one, "certificate": [str(file.absolute()) for file in files]} for one, files in stated]
         tables = [("[limits]", limits), *(("[[party]]", one) for one in parties)]
         with tempfile.TemporaryDirectory(prefix="quorate-doctor-") as made:
             path = Path(made) / "party.toml"
@@ -89,11 +90,16 @@ def party_of(file: Path) -> Party:
     me, protocol, _ = _quorate.read_config(str(file))
     fields = tomllib.loads(file.read_text(encoding="utf-8"))
     addresses = tuple(str(one["address"]) for one in fields["party"])
-    certificates = tuple(file.parent / str(one["certificate"]) for one in fields["party"])
+    certificates = tuple(_files(file.parent, one["certificate"]) for one in fields["party"])
     listen = fields.get("listen")
     for address in (*addresses, *([] if listen is None else [listen])):
         place_of(address)
     return Party(file, me, protocol, addresses, certificates, listen, fields)
+
+
+def _files(folder: Path, stated: str | list[str]) -> tuple[Path, ...]:
+    """Returns the files of a party's certificates: one, or a list of them."""
+    return tuple(folder / one for one in ([stated] if isinstance(stated, str) else stated))
 
 
 def place_of(address: str) -> tuple[str, int]:
@@ -109,22 +115,26 @@ def place_of(address: str) -> tuple[str, int]:
 
 
 def expiry(party: Party, number: int, found: Findings) -> None:
-    """Looks at the dates of a certificate. Sessions do not: the certificate itself is pinned."""
+    """Looks at the dates of a party's certificates. Sessions do not: the certificates themselves are pinned."""
     try:
         from cryptography import x509
     except ImportError:
         if number == party.me:
             found.good("certificates", "their dates are not read: pip install cryptography")
         return
-    file = party.certificates[number]
-    try:
-        certificate = x509.load_pem_x509_certificate(file.read_bytes())
-    except (OSError, ValueError) as error:
-        found.wrong("certificates", f"the certificate of party {number}, {file}, cannot be read: {error}", number)
-        return
-    now, end = datetime.datetime.now(datetime.timezone.utc), certificate.not_valid_after_utc
+    for file in party.certificates[number]:
+        try:
+            certificate = x509.load_pem_x509_certificate(file.read_bytes())
+        except (OSError, ValueError) as error:
+            found.wrong("certificates", f"the certificate of party {number}, {file}, cannot be read: {error}", number)
+            continue
+        _dates(certificate.not_valid_before_utc, certificate.not_valid_after_utc, number, found)
+
+
+def _dates(begin: datetime.datetime, end: datetime.datetime, number: int, found: Findings) -> None:
+    now = datetime.datetime.now(datetime.timezone.utc)
     text = f"that of party {number} is dated to {end:%Y-%m-%d}"
-    if end < now or now < certificate.not_valid_before_utc:
+    if end < now or now < begin:
         found.doubtful(
             "certificates",
             f"{text}, and this is {now:%Y-%m-%d}; sessions accept it, since it is pinned and dates are ignored",

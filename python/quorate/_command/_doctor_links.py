@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate._command._doctor_certificates import MOST, marks
 from quorate._command._doctor_files import Party, place_of
 from quorate._quorate import __version__
 from quorate.dtypes import int as int_dtype
@@ -20,7 +21,7 @@ __all__ = ["UNNAMED", "Probes", "Seen", "exchanged"]
 
 _TRY_S, _PAUSE_S = 3.0, 0.5
 _WORD = int_dtype(64)
-_BOUND = 1 << 50  # milliseconds since 1970, and parts of versions
+_BOUND = 1 << 50  # milliseconds since 1970, parts of versions, and of hashes of certificates
 _TURNS = 5
 
 _REFUSED = "does not listen at {address}: start `quorate doctor` there, or open the port"
@@ -92,11 +93,15 @@ class Seen:
         release: its release of Quorate.
         ahead_s: its clock less that of this party, in seconds, up to a round trip.
         reaches: whether the address of each party has answered it; True for its own.
+        shows: the certificate that it shows, as a number of `_doctor_certificates.marks`.
+        lists: those that it lists for each party.
     """
 
     release: str
     ahead_s: float
     reaches: tuple[bool, ...]
+    shows: int = 0
+    lists: tuple[tuple[int, ...], ...] = ()
 
 
 def exchanged(party: Party, mpc: Session, probes: Probes) -> list[Seen]:
@@ -108,16 +113,19 @@ def exchanged(party: Party, mpc: Session, probes: Probes) -> list[Seen]:
     probes.settle()
     count = len(party.addresses)
     reaches = [number == party.me or probes.fault(number) is None for number in range(count)]
-    facts = _told(mpc, count, lambda: [*_numbers(__version__), *reaches])
+    facts = _told(mpc, count, lambda: [*_numbers(__version__), *reaches, *marks(party)])
     ahead = np.full(count, np.inf)
     for _ in range(_TURNS):
         now = _told(mpc, count, lambda: [time.time_ns() // 1_000_000])[:, 0]
         apart = (now - now[party.me]) / 1e3
         ahead = np.where(np.abs(apart) < np.abs(ahead), apart, ahead)
-    return [
-        Seen(".".join(map(str, row[:3])), float(ahead[number]), tuple(bool(one) for one in row[3:]))
-        for number, row in enumerate(facts.tolist())
-    ]
+    return [_seen(row, float(ahead[number]), count) for number, row in enumerate(facts.tolist())]
+
+
+def _seen(row: list[int], ahead_s: float, count: int) -> Seen:
+    reaches, shows, lists = row[3 : 3 + count], row[3 + count], row[4 + count :]
+    rows = tuple(tuple(lists[at : at + MOST]) for at in range(0, len(lists), MOST))
+    return Seen(".".join(map(str, row[:3])), ahead_s, tuple(map(bool, reaches)), shows, rows)
 
 
 def _told(mpc: Session, count: int, own: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from pathlib import Path
 from quorate import _quorate
 from quorate.errors import ConfigError
 
-__all__ = ["keygen", "renewed"]
+__all__ = ["der_of", "keygen", "renewed"]
 
 
 def keygen(folder: Path, party: int, renew: bool) -> str:
@@ -35,7 +35,10 @@ def renewed(folder: Path, party: int) -> str:
     old = _fingerprint(before)
     for file in (key, certificate):
         if file.exists():
-            raise ConfigError(f"{file} exists already and is not overwritten; move it away to make a new one")
+            raise ConfigError(
+                f"{file} exists already and is not overwritten: if it is in use by now, rename it to the name without "
+                "`.new`, also in party.toml, before you renew it; otherwise move it away"
+            )
     try:
         with tempfile.TemporaryDirectory(dir=folder, prefix=".renewed-") as made:
             new = _quorate.keygen(made, party)
@@ -48,12 +51,23 @@ def renewed(folder: Path, party: int) -> str:
             f"old {old}",
             f"new {new}",
             "",
-            f"1. Send {certificate} to the other parties, and compare the new fingerprint by another channel.",
-            f"2. When no session runs, they set it as the certificate of party {party} in their party.toml. You do so",
-            f"   in yours, with key = {key}. Until all have done so, sessions are refused.",
-            f"3. Run `quorate doctor party.toml` at all parties, then erase {before.with_suffix('.key')}.",
+            f"1. Send {certificate.name} to the other parties, and compare the new fingerprint by another channel.",
+            f"2. All parties, you too, list both for party {party} in party.toml, the new one last:",
+            f'   certificate = ["{before.name}", "{certificate.name}"], with the folders of the files.',
+            f'3. Run `quorate doctor party.toml` at all parties. Once all list both, you set key = "{key}".',
+            f"4. Once sessions that began before that have ended, all list {certificate.name} alone, and you erase",
+            f"   {before.with_suffix('.key')}. Sessions run at every step.",
         ]
     )
+
+
+def der_of(certificate: Path) -> bytes:
+    """Returns the bytes of a certificate, which is a file in PEM.
+
+    Raises:
+        OSError, ValueError: it cannot be read.
+    """
+    return ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii").strip())
 
 
 def _fingerprint(certificate: Path) -> str:
@@ -63,7 +77,7 @@ def _fingerprint(certificate: Path) -> str:
         ConfigError: it cannot be read.
     """
     try:
-        digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii").strip())).hexdigest()
+        digest = hashlib.sha256(der_of(certificate)).hexdigest()
     except FileNotFoundError:
         raise ConfigError(
             f"there is no certificate {certificate} to renew: leave --renew out to make the first one"

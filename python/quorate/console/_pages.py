@@ -6,10 +6,10 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from quorate._quorate import __version__
+from quorate.auditing import summary
 from quorate.campaigns import Approved as ApprovedCampaign
 from quorate.campaigns import Refused, Settings, Store, approved, certificate_hash, counts, find_hash
 from quorate.console._acts import acts, digest_of
@@ -18,6 +18,7 @@ from quorate.console._history import plots
 from quorate.console._plans import Planned
 from quorate.console._proposals import Proposal, load, waiting
 from quorate.console._source import lines_of
+from quorate.errors import ConfigError
 from quorate.jobs import Approved as ApprovedProgram
 from quorate.jobs import Job, Jobs, Limit, PeerState, Terms, code_of
 from quorate.jobs import approved as approved_programs
@@ -25,14 +26,10 @@ from quorate_client import JobRequest
 from quorate_client.job import Parameter
 from quorate_client.keys import to_text
 
-__all__ = ["Pages", "Verifier", "parameters_of"]
+__all__ = ["Pages", "parameters_of"]
 
 #: Jobs that a page lists.
 _MOST_JOBS = 200
-
-
-#: Checks the hash chain of an audit log; returns what it found, as a sentence.
-Verifier = Callable[[Path], str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +43,6 @@ class Pages:
         ready: whether requests should be sent to it.
         clock: its clock, in seconds since 1970.
         peers: returns the health of the other servers; nothing where they are not watched.
-        verify: checks its audit log, if there is a check.
     """
 
     store: Store
@@ -55,7 +51,6 @@ class Pages:
     ready: Callable[[], bool]
     clock: Callable[[], float] = time.time
     peers: Callable[[], list[PeerState]] = list
-    verify: Verifier | None = None
 
     def overview(self) -> dict[str, Any]:
         """The server, its peers, and counts."""
@@ -189,11 +184,9 @@ class Pages:
         if file is None:
             return fields
         try:
-            fields["entries"] = last_entries(file)
-            if self.verify is not None:
-                fields["verdict"] = self.verify(file)
-        except OSError as error:
-            fields["trouble"] = error.strerror or type(error).__name__
+            fields["entries"], fields["verdict"] = last_entries(file), summary(file)
+        except (OSError, ConfigError) as error:
+            fields["trouble"] = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return fields
 
     def acts(self) -> dict[str, Any]:

@@ -308,7 +308,7 @@ mod tests {
         for party in 0..2 {
             keygen(&dir, party).unwrap();
         }
-        let party = |i| PartyConfig { address: String::new(), certificate: file(format!("party{i}.crt")) };
+        let party = |i| PartyConfig { address: String::new(), certificates: vec![file(format!("party{i}.crt"))] };
         let parties = [party(0), party(1)];
         let pinned = [0, 1].map(|me| Pinned::load(me, &parties, &file(format!("party{me}.key"))).unwrap());
         std::fs::remove_dir_all(&dir).unwrap();

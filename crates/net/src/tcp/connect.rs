@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
+use rustls::pki_types::CertificateDer;
+
 use super::TcpConfig;
 use super::callers::{Caller, Guests, Handshakes};
 use super::channel::Channel;
@@ -20,7 +22,7 @@ use super::knock::Status;
 use super::link::Established;
 use super::names::{call, numeric, resolve};
 use super::pinned::{PROTOCOL, Pinned};
-use crate::{Attempt, NetError, Place, Refusal};
+use crate::{Attempt, NetError, Place, Refusal, Release};
 
 /// The interval at which the threads check for news.
 const TICK: Duration = Duration::from_millis(5);
@@ -75,6 +77,8 @@ pub(crate) fn connect_all(
 /// A peer that this party is connected with.
 pub(crate) struct Met {
     pub(crate) link: Established,
+    /// The certificate that it showed.
+    pub(crate) certificate: CertificateDer<'static>,
     pub(crate) nonce: Nonce,
     /// Whether the peer continues links over other connections.
     pub(crate) resumes: bool,
@@ -82,7 +86,9 @@ pub(crate) struct Met {
 
 impl Met {
     fn new(talk: Talk<'_>, theirs: &Hello) -> Result<Met, Broken> {
-        Ok(Met { link: talk.establish()?, nonce: theirs.nonce, resumes: theirs.purpose == Purpose::First })
+        let certificate = talk.channel().peer_certificate().ok_or(Broken::Stranger)?.clone().into_owned();
+        let (nonce, resumes) = (theirs.nonce, theirs.purpose == Purpose::First);
+        Ok(Met { link: talk.establish()?, certificate, nonce, resumes })
     }
 }
 
@@ -304,7 +310,13 @@ impl Meeting<'_> {
         let place = Place::at(&from.to_string());
         let other = |verdict, what| Err((verdict, NetError::Misconfigured { peer, place: place.clone(), what }));
         if theirs.version != VERSION {
-            let error = NetError::VersionMismatch { peer, place, theirs: theirs.version, ours: VERSION };
+            let error = NetError::VersionMismatch {
+                peer,
+                place,
+                theirs: theirs.version,
+                ours: VERSION,
+                release: theirs.release,
+            };
             return Err((Verdict::OtherVersion, error));
         }
         if theirs.from == me {
@@ -401,8 +413,8 @@ impl Meeting<'_> {
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (from, parties) = (self.config.me, self.config.parties.len());
         let purpose = if self.config.reconnect_timeout.is_zero() { Purpose::Once } else { Purpose::First };
-        let (nonce, session) = (self.nonce, self.config.session.id());
-        Hello { version: VERSION, verdict, purpose, from, to, parties, nonce, session }
+        let (nonce, session, release) = (self.nonce, self.config.session.id(), Some(Release::OURS));
+        Hello { version: VERSION, release, verdict, purpose, from, to, parties, nonce, session }
     }
 
     /// Returns the peer's verdict on this party, as an error.
@@ -410,7 +422,9 @@ impl Meeting<'_> {
         match hello.verdict {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
             Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
-            Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
+            Verdict::OtherVersion => {
+                NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION, release: hello.release }
+            }
             Verdict::OtherNumbers | Verdict::OtherSession | Verdict::NoLink | Verdict::Welcome => {
                 NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
             }
@@ -455,6 +469,9 @@ mod tests {
     use super::super::{PartyConfig, keygen};
     use super::*;
 
+    /// The release of party 1.
+    const OTHER_RELEASE: Release = Release { major: 9, minor: 7 };
+
     /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version,
     /// and the hello of its first connection this session. Further ones name the right session.
     fn hello_of(name: &str, version: u32, purpose: Purpose, session: SessionId) -> (Hello, Result<(), NetError>) {
@@ -463,7 +480,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let party = |i: usize| {
             keygen(&dir, i).unwrap();
-            PartyConfig { address: address.to_string(), certificate: dir.join(format!("party{i}.crt")) }
+            PartyConfig { address: address.to_string(), certificates: vec![dir.join(format!("party{i}.crt"))] }
         };
         let parties: Vec<PartyConfig> = (0..2).map(party).collect();
         let config = |me: usize| TcpConfig::new(me, parties.clone(), dir.join(format!("party{me}.key")));
@@ -480,8 +497,9 @@ mod tests {
             let meet = |purpose, session| {
                 let stream = TcpStream::connect(address).unwrap();
                 let mut talk = Talk::call(stream, &caller, 0, open, deadline, &never).unwrap();
-                let (from, to, nonce) = (1, 0, [2; 16]);
-                let hello = Hello { version, verdict: Verdict::Welcome, purpose, from, to, parties: 2, nonce, session };
+                let (from, to, parties, nonce, verdict) = (1, 0, 2, [2; 16], Verdict::Welcome);
+                let release = Some(OTHER_RELEASE);
+                let hello = Hello { version, release, verdict, purpose, from, to, parties, nonce, session };
                 talk.say(&hello).unwrap();
                 let answer = talk.hear().unwrap();
                 let _ = talk.say(&hello); // a refused party need not listen any more
@@ -507,6 +525,7 @@ mod tests {
         }
     }
 
+    /// The wire version decides, and not the release.
     #[test]
     fn a_caller_of_another_version_is_told_so_and_named() {
         let session = SessionName::default().id();
@@ -520,6 +539,9 @@ mod tests {
                 matches!(error, VersionMismatch { peer: 1, theirs: t, ours: VERSION, .. } if *t == theirs)
             };
             assert!(met.as_ref().is_err_and(named), "{met:?}");
+            let (told, ours) = (met.unwrap_err().to_string(), Release::OURS);
+            let has = format!("has wire version {theirs} (release 9.7), and this party has wire version {VERSION}");
+            assert!(told.contains(&format!("{has} (release {ours}): install")), "{told}");
         }
     }
 }

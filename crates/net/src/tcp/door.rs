@@ -87,7 +87,7 @@ impl Door {
             }
         };
         let keys = Arc::new(pinned.answer_keys());
-        let identity = Arc::new(Identity { address: address.clone(), fingerprint: pinned.fingerprint(), keys });
+        let identity = Arc::new(Identity { address: address.clone(), fingerprint: names::deployment(config), keys });
         let (guests, state) = (Arc::<Guests>::default(), Mutex::new(DoorState::Nowhere));
         let (session, name) = (config.session.id(), Mutex::default());
         let ticket = Ticket { identity, session, guests: Arc::clone(&guests), state, name };

@@ -1,9 +1,12 @@
 //! The first message inside a new connection, each way: its sender, its receiver, their session, and the version.
 
 use super::session::{ID_BYTES, SessionId};
+use crate::release::Release;
 
-/// The version of this crate's wire format. A change of format raises it.
-pub(crate) const VERSION: u32 = 5;
+/// The wire version. Parties meet if theirs are equal, whatever their releases are. A change raises it if a party with
+/// the change and one without it would not understand each other, or would not do the same: of the format of messages,
+/// of the steps of a protocol, of what is compared before a run, and of plans and their prices.
+pub const VERSION: u32 = 6;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 
@@ -56,6 +59,8 @@ impl Purpose {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) version: u32,
+    /// The sender's release, which is only reported; `None` if it is too old to state it.
+    pub(crate) release: Option<Release>,
     pub(crate) verdict: Verdict,
     pub(crate) purpose: Purpose,
     /// The sender's number; then the receiver's number in the sender's configuration, and its number of parties.
@@ -73,6 +78,8 @@ impl Hello {
         bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12] = Verdict::ALL.iter().position(|verdict| *verdict == self.verdict).unwrap_or(0) as u8;
         bytes[13] = Purpose::ALL.iter().position(|purpose| *purpose == self.purpose).unwrap_or(0) as u8;
+        let Release { major, minor } = self.release.unwrap_or(Release { major: 0, minor: 0 });
+        bytes[14..16].copy_from_slice(&[major, minor]);
         for (slot, number) in [self.from, self.to, self.parties].into_iter().enumerate() {
             bytes[16 + 4 * slot..][..4].copy_from_slice(&(number as u32).to_le_bytes());
         }
@@ -81,7 +88,7 @@ impl Hello {
         bytes
     }
 
-    /// Decodes a hello. In another version only `version` has a meaning. Returns `None` for bytes that are no hello.
+    /// Decodes a hello. In another version only `version` and `release` have a meaning. Returns `None` for bytes that are no hello.
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let version = number(8);
@@ -97,6 +104,7 @@ impl Hello {
         session.copy_from_slice(&bytes[44..44 + ID_BYTES]);
         let hello = Hello {
             version,
+            release: Release::named([bytes[14], bytes[15]]),
             verdict,
             purpose,
             from: number(16) as usize,
@@ -119,10 +127,11 @@ mod tests {
         #[test]
         fn decoding_inverts_encoding(
             verdict in 0usize..7, purpose in 0usize..3, from in 0usize..1000, to in 0usize..1000,
-            parties in 0usize..1000, nonce: Nonce, session: SessionId,
+            parties in 0usize..1000, nonce: Nonce, session: SessionId, release: [u8; 2],
         ) {
             let (version, verdict, purpose) = (VERSION, Verdict::ALL[verdict], Purpose::ALL[purpose]);
-            let hello = Hello { version, verdict, purpose, from, to, parties, nonce, session };
+            let release = Release::named(release);
+            let hello = Hello { version, release, verdict, purpose, from, to, parties, nonce, session };
             prop_assert_eq!(Hello::decode(&hello.encode()), Some(hello));
         }
 

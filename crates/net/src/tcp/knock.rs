@@ -72,9 +72,11 @@ impl Status {
 pub(crate) struct Said {
     pub(crate) intention: Intention,
     pub(crate) session: SessionId,
-    /// Whether the MAC is right: the caller has the certificates of this party and of the party that it says it is.
+    /// Whether the MAC is right: the caller has certificates of this party and of the party that it says it is.
     pub(crate) is_right: bool,
     caller: usize,
+    /// The place among the caller's keys of that with which the MAC is right.
+    key: usize,
     /// All of this as it arrived, with the caller's random bytes.
     bytes: [u8; SAID_BYTES],
 }
@@ -88,15 +90,19 @@ pub(crate) enum Answer {
     Said(Said),
 }
 
-/// Keys of answers, one for each party: party i's is the key between this party and party i.
+/// Keys of answers, by caller: one for each certificate of this party with each of the caller's.
 pub(crate) struct AnswerKeys {
-    keys: Vec<Key>,
+    keys: Vec<Vec<Key>>,
 }
 
 impl AnswerKeys {
     /// Derives the keys of the party with number `called`, whose callers answer, from all parties' certificates.
-    pub(crate) fn of_called(called: usize, certificates: &[CertificateDer<'_>]) -> Self {
-        AnswerKeys { keys: certificates.iter().map(|caller| key(&certificates[called], caller)).collect() }
+    pub(crate) fn of_called(called: usize, certificates: &[Vec<CertificateDer<'_>>]) -> Self {
+        let own = &certificates[called];
+        let keys = |callers: &Vec<CertificateDer<'_>>| {
+            own.iter().flat_map(|own| callers.iter().map(|caller| key(own, caller))).collect()
+        };
+        AnswerKeys { keys: certificates.iter().map(keys).collect() }
     }
 
     /// Reads what a caller has sent after the challenge. `None` if it can never be an answer to it.
@@ -120,10 +126,12 @@ impl AnswerKeys {
             _ => return None,
         };
         let session = *rest.first_chunk()?;
-        let expected = self.keys.get(caller).map(|key| answer_mac(key, said, challenge));
+        let mac = blake3::Hash::from_bytes(mac.try_into().ok()?);
         // The comparison of hashes takes the same time wherever they differ.
-        let is_right = expected == Some(blake3::Hash::from_bytes(mac.try_into().ok()?));
-        Some(Answer::Said(Said { intention, session, is_right, caller, bytes: said.try_into().ok()? }))
+        let keys = self.keys.get(caller).map_or(&[][..], Vec::as_slice);
+        let right = keys.iter().position(|key| answer_mac(key, said, challenge) == mac);
+        let (is_right, key, bytes) = (right.is_some(), right.unwrap_or(0), said.try_into().ok()?);
+        Some(Answer::Said(Said { intention, session, is_right, caller, key, bytes }))
     }
 
     /// Returns the reply to a caller. A caller without a right MAC cannot check it.
@@ -131,7 +139,8 @@ impl AnswerKeys {
         let mut bytes = [0; REPLY_BYTES];
         bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
         bytes[MAGIC.len()] = Status::ALL.iter().position(|one| *one == status).unwrap_or(0) as u8;
-        if let Some(key) = self.keys.get(said.caller).filter(|_| said.is_right) {
+        let key = self.keys.get(said.caller).and_then(|keys| keys.get(said.key));
+        if let Some(key) = key.filter(|_| said.is_right) {
             let mac = reply_mac(key, bytes[MAGIC.len()], challenge, &said.bytes);
             bytes[MAGIC.len() + 1..].copy_from_slice(mac.as_bytes());
         }
@@ -148,12 +157,12 @@ pub(crate) struct Knock {
 }
 
 impl Knock {
-    /// Makes the answer of the party with number `caller` to a challenge of the party with number `called`. The random
-    /// bytes are new for each answer.
+    /// Makes the answer of the party with number `caller` to a challenge, from a certificate of the called party and
+    /// the caller's own. The random bytes are new for each answer.
     pub(crate) fn new(
         challenge: &Challenge,
-        (called, caller): (usize, usize),
-        certificates: &[CertificateDer<'_>],
+        caller: usize,
+        certificates: [&[u8]; 2],
         intention: Intention,
         session: SessionId,
         fresh: &[u8; FRESH_BYTES],
@@ -169,7 +178,7 @@ impl Knock {
         said[NUMBER_BYTES + 1 + ID_BYTES..].copy_from_slice(fresh);
         place.copy_from_slice(&said);
         echo.copy_from_slice(challenge);
-        let key = key(&certificates[called], &certificates[caller]);
+        let key = key(certificates[0], certificates[1]);
         mac.copy_from_slice(answer_mac(&key, &said, challenge).as_bytes());
         Knock { answer, key, challenge: *challenge, said }
     }
@@ -223,12 +232,14 @@ mod tests {
 
     const SESSION: SessionId = [9; ID_BYTES];
 
-    fn certificates() -> Vec<CertificateDer<'static>> {
-        [&[1u8; 40][..], &[2; 40], &[3; 41]].iter().map(|bytes| CertificateDer::from(bytes.to_vec())).collect()
+    fn certificates() -> Vec<Vec<CertificateDer<'static>>> {
+        [&[1u8; 40][..], &[2; 40], &[3; 41]].iter().map(|bytes| vec![CertificateDer::from(bytes.to_vec())]).collect()
     }
 
     fn knock(challenge: &Challenge, called: usize, caller: usize) -> Knock {
-        Knock::new(challenge, (called, caller), &certificates(), Intention::Connect, SESSION, &[4; FRESH_BYTES])
+        let both = [called, caller].map(|party| certificates()[party][0].to_vec());
+        let both = [&both[0][..], &both[1][..]];
+        Knock::new(challenge, caller, both, Intention::Connect, SESSION, &[4; FRESH_BYTES])
     }
 
     /// Whether the answer has a right MAC; `None` if it is no answer.
@@ -268,7 +279,7 @@ mod tests {
 
     /// Returns what party 1 says in answer to the challenge of fives.
     fn read(keys: &AnswerKeys, intention: Intention, session: SessionId, fresh: [u8; FRESH_BYTES]) -> Said {
-        let knock = Knock::new(&[5; 32], (0, 1), &certificates(), intention, session, &fresh);
+        let knock = Knock::new(&[5; 32], 1, [&[1; 40], &[2; 40]], intention, session, &fresh);
         match keys.read(&[5; 32], &knock.answer) {
             Some(Answer::Said(said)) if said.is_right => said,
             other => panic!("{other:?}"),
@@ -299,6 +310,21 @@ mod tests {
             assert!([None, Some(Status::Open)].contains(&knock.read(&turned)), "{status:?}");
             turned[MAGIC.len()] = 3;
             assert_eq!(knock.read(&turned), None);
+        }
+    }
+
+    /// While certificates are replaced, the two parties may have other lists.
+    #[test]
+    fn an_answer_is_right_with_any_certificate_of_both() {
+        let lists = [[1u8, 11], [2, 12]].map(|two| two.map(|byte| CertificateDer::from(vec![byte; 40])).to_vec());
+        let keys = AnswerKeys::of_called(0, &lists);
+        for (called, caller, is_known) in [(1, 2, true), (1, 12, true), (11, 2, true), (11, 12, true), (1, 3, false)] {
+            let both = [&[called; 40][..], &[caller; 40]];
+            let knock = Knock::new(&[5; 32], 1, both, Intention::Connect, SESSION, &[4; FRESH_BYTES]);
+            let Some(Answer::Said(said)) = keys.read(&[5; 32], &knock.answer) else { panic!("no answer") };
+            assert_eq!(said.is_right, is_known, "{called} {caller}");
+            let reply = keys.reply(&[5; 32], &said, Status::Closed);
+            assert_eq!(knock.read(&reply), is_known.then_some(Status::Closed), "{called} {caller}");
         }
     }
 

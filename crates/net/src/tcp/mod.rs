@@ -64,6 +64,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use hello::VERSION as WIRE_VERSION;
 pub use inherited::inherited_sockets;
 pub use keys::{Fingerprint, keygen};
 pub use net::TcpNet;
@@ -79,8 +80,9 @@ const MAX_PARTIES: usize = 1000;
 pub struct PartyConfig {
     /// `host:port` at which it can be reached.
     pub address: String,
-    /// The party's certificate (PEM): only its holder is accepted as this party.
-    pub certificate: PathBuf,
+    /// The party's certificate (PEM), or two while one takes the other's place: only holders of these are accepted as
+    /// this party.
+    pub certificates: Vec<PathBuf>,
 }
 
 /// A party's configuration for connecting.
@@ -136,6 +138,8 @@ impl TcpConfig {
             ConfigProblem::Me { me: self.me, parties }
         } else if self.peer_timeout < self.heartbeat * 2 {
             ConfigProblem::Heartbeat
+        } else if let Some(party) = self.parties.iter().position(|one| !matches!(one.certificates.len(), 1 | 2)) {
+            ConfigProblem::Certificates { party, count: self.parties[party].certificates.len() }
         } else {
             return Ok(());
         };

@@ -17,7 +17,7 @@ use super::pinned::Pinned;
 use super::resume::{Listening, Resumer};
 use super::service::{self, Shared, Tend};
 use super::{TcpConfig, io_error};
-use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
+use crate::{Attempt, Frame, Interrupt, KeyProblem, MAX_FRAME, Net, NetError, Place, Wait};
 
 /// The event of an interrupt; links have their party's number.
 const WAKE: Token = Token(usize::MAX);
@@ -89,11 +89,12 @@ impl TcpNet {
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
         let met = connect_all(config, &mut callers, &pinned, nonce, &door.guests, deadline)?;
+        let shown: Vec<_> = met.iter().map(|met| met.as_ref().map(|met| met.certificate.clone())).collect();
         let (mut nonces, mut links, mut resumes) = (vec![nonce; met.len()], Vec::new(), vec![false; met.len()]);
         for (peer, met) in met.into_iter().enumerate() {
             let place = Place::at(&config.parties[peer].address);
             links.push(match met {
-                Some(Met { link, nonce, resumes: theirs }) => {
+                Some(Met { link, nonce, resumes: theirs, .. }) => {
                     door.guests.add(link.stream.peer_addr().ok().map(|address| address.ip()));
                     (nonces[peer], resumes[peer]) = (nonce, theirs && !config.reconnect_timeout.is_zero());
                     Some(Link::new(peer, place, link).map_err(|error| io_error("setting up a connection", error))?)
@@ -109,6 +110,8 @@ impl TcpNet {
         let resumer = match resumes.contains(&true) {
             true => {
                 let (nonces, shared) = (net.nonces.clone(), Arc::clone(&net.shared));
+                let key = |_| NetError::BadKey { path: config.key.clone(), what: KeyProblem::Unusable };
+                let pinned = pinned.only(&shown).map_err(key)?;
                 Some(Arc::new(Resumer::new(config.clone(), pinned, nonces, shared)?))
             }
             false => None,

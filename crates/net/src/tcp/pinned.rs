@@ -31,10 +31,12 @@ use crate::{ConfigProblem, KeyProblem, NetError};
 /// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can report it.
 pub(crate) const PROTOCOL: &[u8] = b"quorate";
 
-/// This party's key, and the certificate of every party.
+/// This party's key, and the certificates of every party.
 pub(crate) struct Pinned {
     me: usize,
-    certificates: Vec<CertificateDer<'static>>,
+    /// The certificate that this party shows.
+    own: CertificateDer<'static>,
+    certificates: Vec<Vec<CertificateDer<'static>>>,
     identity: Arc<SingleCertAndKey>,
     provider: Arc<CryptoProvider>,
     server: Arc<ServerConfig>,
@@ -46,43 +48,67 @@ impl Pinned {
     /// # Errors
     /// [`NetError::BadKey`] and [`NetError::BadConfig`], naming the file or the parties.
     pub(crate) fn load(me: usize, parties: &[PartyConfig], key_path: &Path) -> Result<Self, NetError> {
-        let certificates: Vec<_> =
-            parties.iter().map(|party| load_certificate(&party.certificate)).collect::<Result<_, _>>()?;
+        let of = |party: &PartyConfig| party.certificates.iter().map(|path| load_certificate(path)).collect();
+        let certificates = parties.iter().map(of).collect::<Result<_, _>>()?;
         Pinned::new(me, certificates, load_key(key_path)?, key_path)
     }
 
-    /// Pins the certificates of all parties. The key was read from `key_path`.
+    /// Pins the certificates of all parties. The key was read from `key_path`; this party shows that of its own
+    /// certificates which belongs to the key.
     ///
     /// # Errors
     /// [`NetError::BadKey`] and [`NetError::BadConfig`], naming the file or the parties.
     pub(crate) fn new(
         me: usize,
-        certificates: Vec<CertificateDer<'static>>,
+        certificates: Vec<Vec<CertificateDer<'static>>>,
         key: PrivateKeyDer<'static>,
         key_path: &Path,
     ) -> Result<Self, NetError> {
-        for (i, certificate) in certificates.iter().enumerate() {
-            if let Some(j) = certificates[..i].iter().position(|earlier| earlier == certificate) {
+        for (i, list) in certificates.iter().enumerate() {
+            let is_shared = |earlier: &Vec<CertificateDer<'_>>| earlier.iter().any(|one| list.contains(one));
+            if let Some(j) = certificates[..i].iter().position(is_shared) {
                 return Err(NetError::BadConfig(ConfigProblem::SameCertificate(j, i)));
             }
         }
         let provider = Arc::new(provider());
         let unusable = |_| bad(key_path, KeyProblem::Unusable);
         let key = provider.key_provider.load_private_key(key).map_err(unusable)?;
-        let identity = CertifiedKey::new(vec![certificates[me].clone()], key);
-        identity.keys_match().map_err(|_| bad(key_path, KeyProblem::Mismatch))?;
+        let with = |own: &CertificateDer<'static>| CertifiedKey::new(vec![own.clone()], Arc::clone(&key));
+        let identity = certificates[me].iter().map(with).find(|one| one.keys_match().is_ok());
+        let identity = identity.ok_or_else(|| bad(key_path, KeyProblem::Mismatch))?;
+        let own = identity.cert[0].clone();
         let identity = Arc::new(SingleCertAndKey::from(identity));
+        Pinned::with(me, own, certificates, identity, provider).map_err(unusable)
+    }
 
-        let others = certificates.iter().enumerate().filter(|(i, _)| *i != me).map(|(_, c)| c.clone()).collect();
+    fn with(
+        me: usize,
+        own: CertificateDer<'static>,
+        certificates: Vec<Vec<CertificateDer<'static>>>,
+        identity: Arc<SingleCertAndKey>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, TlsError> {
+        let others = certificates.iter().enumerate().filter(|(i, _)| *i != me).flat_map(|(_, list)| list.clone());
         let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&TLS13])
-            .map_err(unusable)?
-            .with_client_cert_verifier(Verifier::new(others, &provider))
+            .with_protocol_versions(&[&TLS13])?
+            .with_client_cert_verifier(Verifier::new(others.collect(), &provider))
             .with_cert_resolver(Arc::clone(&identity) as _);
         server.alpn_protocols = vec![PROTOCOL.to_vec()];
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
-        Ok(Pinned { me, certificates, identity, provider, server: Arc::new(server) })
+        Ok(Pinned { me, own, certificates, identity, provider, server: Arc::new(server) })
+    }
+
+    /// Returns the same with one certificate of each peer that was met: the one that it showed. `None` where no peer was
+    /// met, as for this party.
+    ///
+    /// # Errors
+    /// Those of TLS.
+    pub(crate) fn only(&self, shown: &[Option<CertificateDer<'static>>]) -> Result<Self, TlsError> {
+        let one = |(shown, all): (&Option<_>, &Vec<_>)| shown.clone().map_or_else(|| all.clone(), |shown| vec![shown]);
+        let certificates = shown.iter().zip(&self.certificates).map(one).collect();
+        let (identity, provider) = (Arc::clone(&self.identity), Arc::clone(&self.provider));
+        Pinned::with(self.me, self.own.clone(), certificates, identity, provider)
     }
 
     /// Returns the channel of a connection that was accepted: from any of the pinned peers.
@@ -95,7 +121,7 @@ impl Pinned {
 
     /// Returns the channel of a connection that was dialled: to this peer only.
     pub(crate) fn dial(&self, peer: usize) -> Result<Channel, TlsError> {
-        let verifier = Verifier::new(vec![self.certificates[peer].clone()], &self.provider);
+        let verifier = Verifier::new(self.certificates[peer].clone(), &self.provider);
         let mut client = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&TLS13])?
             .dangerous() // it is not: the verifier is stricter than the usual one
@@ -128,22 +154,15 @@ impl Pinned {
     ) -> Result<Knock, TlsError> {
         let mut fresh = [0; FRESH_BYTES];
         SystemRandom::new().fill(&mut fresh).map_err(|_| TlsError::FailedToGetRandomBytes)?;
-        Ok(Knock::new(challenge, (peer, self.me), &self.certificates, intention, session, &fresh))
+        // A peer that lists one certificate may list either of the two; another answer may be for the other one.
+        let theirs = &self.certificates[peer];
+        let called = &theirs[usize::from(fresh[0]) % theirs.len().max(1)];
+        Ok(Knock::new(challenge, self.me, [called, &self.own], intention, session, &fresh))
     }
 
-    /// Returns a hash of this party's number and all certificates: sessions with the same one may share a port.
-    pub(crate) fn fingerprint(&self) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_derive_key("quorate-net 2026-11-29 parties that share a port");
-        hasher.update(&(self.me as u64).to_le_bytes());
-        for certificate in &self.certificates {
-            hasher.update(&(certificate.len() as u64).to_le_bytes()).update(certificate);
-        }
-        *hasher.finalize().as_bytes()
-    }
-
-    /// Returns the party with this certificate.
+    /// Returns the party with this certificate. No two parties have the same one.
     pub(crate) fn party_of(&self, certificate: &CertificateDer<'_>) -> Option<usize> {
-        self.certificates.iter().position(|pinned| pinned == certificate)
+        self.certificates.iter().position(|pinned| pinned.contains(certificate))
     }
 }
 
@@ -266,7 +285,8 @@ pub(crate) mod tests {
         for party in 0..=PARTIES {
             keygen(&dir, party).unwrap();
         }
-        let party = |i: usize| PartyConfig { address: String::new(), certificate: dir.join(format!("party{i}.crt")) };
+        let party =
+            |i: usize| PartyConfig { address: String::new(), certificates: vec![dir.join(format!("party{i}.crt"))] };
         let parties: Vec<PartyConfig> = (0..PARTIES).map(party).collect();
         let load = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
         let pinned: Vec<Pinned> = (0..PARTIES).map(load).collect();
@@ -279,13 +299,15 @@ pub(crate) mod tests {
     /// Returns an impostor that shows the certificate of party `as_party` and signs with another key.
     fn impostor(honest: &Pinned, as_party: usize, key: &Arc<dyn rustls::sign::SigningKey>) -> Pinned {
         let certificates = honest.certificates.clone();
-        let shown = CertifiedKey::new(vec![certificates[as_party].clone()], Arc::clone(key));
+        let own = certificates[as_party][0].clone();
+        let shown = CertifiedKey::new(vec![own.clone()], Arc::clone(key));
         assert!(shown.keys_match().is_err(), "the key belongs to the certificate");
         let identity = Arc::new(SingleCertAndKey::from(shown));
         let mut server = (*honest.server).clone();
         server.cert_resolver = Arc::clone(&identity) as _;
         Pinned {
             me: honest.me,
+            own,
             certificates,
             identity,
             provider: Arc::clone(&honest.provider),
@@ -330,6 +352,62 @@ pub(crate) mod tests {
             assert_eq!(client.peer_certificate().and_then(|shown| parties[0].party_of(shown)), Some(called));
             assert_eq!(server.peer_certificate().and_then(|shown| parties[0].party_of(shown)), Some(caller));
         }
+    }
+
+    /// Loads party `me` with this key, where each party has the certificates of these files.
+    fn with_lists(dir: &Path, me: usize, key: &str, lists: [&[&str]; 2]) -> Result<Pinned, NetError> {
+        let list = |files: &[&str]| PartyConfig {
+            address: String::new(),
+            certificates: files.iter().map(|file| dir.join(format!("{file}/party{}.crt", &file[..1]))).collect(),
+        };
+        Pinned::load(me, &lists.map(list), &dir.join(format!("{key}/party{}.key", &key[..1])))
+    }
+
+    /// Party 0 replaces its certificate: before, while both are accepted, and after.
+    #[test]
+    fn either_of_two_certificates_is_accepted_and_a_dropped_one_is_not() {
+        let dir = scratch("two");
+        for file in ["0a", "0b", "1a", "1b"] {
+            keygen(&dir.join(file), file[..1].parse().unwrap()).unwrap();
+        }
+        let load = |me, key, lists| with_lists(&dir, me, key, lists).unwrap();
+        let [old, both, new]: [&[&str]; 3] = [&["0a"], &["0a", "0b"], &["0b"]];
+        let cases = [
+            ("0a", old, both, true),
+            ("0a", both, both, true),
+            ("0b", both, both, true),
+            ("0b", new, both, true),
+            ("0b", both, old, false),
+            ("0b", new, old, false),
+            ("0a", both, new, false),
+            ("0a", old, new, false),
+        ];
+        for (key, own, others, meets) in cases {
+            let (first, second) = (load(0, key, [own, &["1a"]]), load(1, "1a", [others, &["1a"]]));
+            let [client, server] = meet(&second, 0, &first);
+            assert_eq!(client.is_ok(), meets, "{key} {own:?} {others:?}: {:?}", client.err());
+            assert!(!meets || server.is_ok(), "{key} {own:?} {others:?}: {:?}", server.err());
+        }
+        // Who has met one of the two resumes with that one only, on either side.
+        let second = load(1, "1a", [both, &["1a", "1b"]]);
+        let shown = Some(load(0, "0a", [both, &["1a"]]).own);
+        let met = second.only(&[shown, None]).unwrap();
+        assert!(meet(&met, 0, &load(0, "0a", [both, &["1a"]]))[0].is_ok());
+        let [other, _] = meet(&met, 0, &load(0, "0b", [both, &["1a"]]));
+        let refusal = TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+        assert_eq!(other.err(), Some(refusal.clone()));
+        let (first, shown) = (load(0, "0b", [both, &["1a", "1b"]]), Some(second.own.clone()));
+        let first = first.only(&[None, shown]).unwrap();
+        assert!(meet(&second, 0, &first)[1].is_ok());
+        let [_, other] = meet(&load(1, "1b", [both, &["1a", "1b"]]), 0, &first);
+        assert_eq!(other.err(), Some(refusal));
+        let refused = |key, lists: [&[&str]; 2]| with_lists(&dir, 0, key, lists).err().unwrap();
+        for lists in [[both, &["0b"]], [both, &["1a", "0a"]], [&["1a"], &["1b", "1a"]]] {
+            let same = refused("0a", lists);
+            assert!(matches!(same, NetError::BadConfig(ConfigProblem::SameCertificate(0, 1))), "{same}");
+        }
+        assert!(matches!(refused("1a", [both, &["1a"]]), NetError::BadKey { what: KeyProblem::Mismatch, .. }));
+        fs::remove_dir_all(&dir).unwrap();
     }
 
     /// A certificate is public: anyone can show it. Only its key proves its holder.

@@ -36,7 +36,8 @@ const STOP: Token = Token(1);
 /// The identity of a port, and the keys that distinguish its callers.
 pub(crate) struct Identity {
     pub(crate) address: String,
-    /// The deployment and the party: sessions of others do not share the port.
+    /// The party and the size of its deployment: sessions of others do not share the port. Certificates may differ,
+    /// while they are replaced.
     pub(crate) fingerprint: [u8; 32],
     pub(crate) keys: Arc<AnswerKeys>,
 }

@@ -37,7 +37,7 @@ use super::names::call;
 use super::pinned::Pinned;
 use super::service::Shared;
 use super::{TcpConfig, io_error};
-use crate::{Attempt, NetError};
+use crate::{Attempt, NetError, Release};
 
 /// The first and the longest pause between two attempts. The longest one is short, since attempts may be cut, too.
 const AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
@@ -54,6 +54,7 @@ const TICK: Duration = Duration::from_millis(2);
 /// A party's side of resuming its links.
 pub(crate) struct Resumer {
     pub(crate) config: TcpConfig,
+    /// The certificates that the peers showed when they met.
     pub(crate) pinned: Pinned,
     pub(crate) nonces: Vec<Nonce>,
     pub(crate) shared: Arc<Shared>,
@@ -373,7 +374,8 @@ impl Resumer {
     fn hello(&self, to: usize, verdict: Verdict) -> Hello {
         let (me, parties) = (self.config.me, self.config.parties.len());
         let (purpose, nonce, session) = (Purpose::Resume, self.nonces[me], self.config.session.id());
-        Hello { version: VERSION, verdict, purpose, from: me, to, parties, nonce, session }
+        let release = Some(Release::OURS);
+        Hello { version: VERSION, release, verdict, purpose, from: me, to, parties, nonce, session }
     }
 
     fn is_away(&self, peer: usize) -> bool {

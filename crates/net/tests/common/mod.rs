@@ -72,7 +72,7 @@ pub fn config(me: usize, keys: &Path, addresses: &[SocketAddr]) -> TcpConfig {
         .enumerate()
         .map(|(i, address)| PartyConfig {
             address: address.to_string(),
-            certificate: keys.join(format!("party{i}.crt")),
+            certificates: vec![keys.join(format!("party{i}.crt"))],
         })
         .collect();
     TcpConfig {

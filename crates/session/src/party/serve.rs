@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Result, Trace};
+use quorate_engine::{Error, Greeting, Party, Phase, Result, Trace};
 use quorate_gadgets::Family;
 use quorate_net::Net;
 use quorate_planner::Book;
@@ -194,20 +194,13 @@ impl<B: Family> Worker<B> {
     }
 }
 
-/// Returns the error; where a peer's setup is another program, the peer runs another release.
-fn of_setup(error: Error) -> Error {
-    let Error::Mismatch(Mismatch::Program { peer, .. }) = error else { return error };
-    Error::Mismatch(Mismatch::Options { peer, theirs: "another release".into(), ours: Options::release().into() })
-}
-
 impl Place {
-    /// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared
-    /// options. If sharings are mixed, they also agree on the prices of steps.
+    /// Sets up a party. Before the first message the parties agree on the protocol and the shared options. If sharings are mixed, they also agree on the prices of steps.
     fn set_up<B: Family>(&mut self, party: &mut Party, protocol: Protocol, coins: Option<Seed>) -> Result<B> {
         let options = &self.options;
-        let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
+        let program = blake3::derive_key("quorate/session/setup", b"the protocol is among the terms");
         let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
-        let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
+        let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
         let (mixes, setting) = (options.mixes(protocol), self.setting);
         let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
             let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;

@@ -105,7 +105,7 @@ impl Session {
     /// network in the file replaces that of the options.
     ///
     /// # Errors
-    /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
+    /// Those of connecting, each naming the side at fault; different protocols or options at two parties.
     pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
@@ -113,7 +113,7 @@ impl Session {
         let audit = config.audit.as_ref().map(|path| Audit::open(path, config.me, &config.protocol)).transpose()?;
         let (approved, sessions_before) = (config.approve.clone(), config.sessions_before);
         let held = Held { approved, audit, sessions_before };
-        let shared = options.shared_in_any_release(protocol);
+        let shared = options.shared(protocol);
         let net = connect::deployed(config, &shared, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
         let (patience, config) = (config.limits.patience(), config.clone());

@@ -96,7 +96,7 @@ fn a_changed_session_in_an_answer_ends_neither_session() {
         let called = [address, misleader.address][me].to_string();
         let certificate = |party: usize| dir.join(format!("party{party}.crt"));
         let parties = [called, "127.0.0.1:1".into()].into_iter().zip(0..);
-        let parties = parties.map(|(address, party)| PartyConfig { address, certificate: certificate(party) });
+        let parties = parties.map(|(address, party)| PartyConfig { address, certificates: vec![certificate(party)] });
         let config = TcpConfig::new(me, parties.collect(), dir.join(format!("party{me}.key")));
         TcpConfig { session: name(session), connect_timeout: LONGEST, reconnect_timeout: LONGEST, ..config }
     };

@@ -121,7 +121,7 @@ fn request(fingerprint: u8, session: u8) -> Request {
 #[test]
 fn whatever_arrives_at_the_socket_sessions_join() {
     let scratch = Scratch::new("garbage");
-    let certificates = [vec![1], vec![2]].map(CertificateDer::from);
+    let certificates = [vec![1], vec![2]].map(|bytes| vec![CertificateDer::from(bytes)]);
     let keys = Arc::new(AnswerKeys::of_called(0, &certificates));
     let identity = Identity { address: "127.0.0.1:9000".into(), fingerprint: [1; FINGERPRINT_BYTES], keys };
     let owned = (false, Some(own(&scratch)));
@@ -173,7 +173,7 @@ fn no_session_waits_for_the_owner_of_another_port() {
     let dir = scratch("slow-owner");
     let party = |i: usize| {
         keygen(&dir, i).unwrap();
-        PartyConfig { address: "127.0.0.1:0".into(), certificate: dir.join(format!("party{i}.crt")) }
+        PartyConfig { address: "127.0.0.1:0".into(), certificates: vec![dir.join(format!("party{i}.crt"))] }
     };
     let parties: Vec<PartyConfig> = (0..2).map(party).collect();
     let pinned = Pinned::load(0, &parties, &dir.join("party0.key")).unwrap();

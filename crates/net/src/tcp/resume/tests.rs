@@ -29,7 +29,7 @@ fn three(name: &str) -> Three {
     let addresses: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
     let party = |i: usize| {
         keygen(&dir, i).unwrap();
-        PartyConfig { address: addresses[i].to_string(), certificate: dir.join(format!("party{i}.crt")) }
+        PartyConfig { address: addresses[i].to_string(), certificates: vec![dir.join(format!("party{i}.crt"))] }
     };
     let parties: Vec<PartyConfig> = (0..3).map(party).collect();
     let key = |me: usize| dir.join(format!("party{me}.key"));
@@ -65,7 +65,18 @@ impl Three {
         let connection = talk.channel().exported().unwrap();
         let (version, verdict, purpose) = (VERSION, Verdict::Welcome, Purpose::Resume);
         let session = session();
-        let hello = Hello { version, verdict, purpose, from: says, to: 0, parties: 3, nonce, session }.encode();
+        let hello = Hello {
+            version,
+            release: Some(Release::OURS),
+            verdict,
+            purpose,
+            from: says,
+            to: 0,
+            parties: 3,
+            nonce,
+            session,
+        }
+        .encode();
         talk.say_bytes(&[&hello[..], &claim(&connection)].concat()).unwrap();
         let theirs = Hello::decode(&talk.hear_bytes::<HELLO_BYTES>().ok()?).unwrap();
         let link = self.nets[1].shared.link(0).unwrap();
@@ -128,7 +139,17 @@ fn a_caller_of_another_session_is_refused() {
     let mut talk = Talk::call(stream, &three.pinned[1], 0, session(), Instant::now() + HANDSHAKE * 2, &never).unwrap();
     let other = SessionName::new("other").unwrap().id();
     let (version, verdict, purpose, nonce) = (VERSION, Verdict::Welcome, Purpose::Resume, three.nonce(1));
-    let hello = Hello { version, verdict, purpose, from: 1, to: 0, parties: 3, nonce, session: other };
+    let hello = Hello {
+        version,
+        release: Some(Release::OURS),
+        verdict,
+        purpose,
+        from: 1,
+        to: 0,
+        parties: 3,
+        nonce,
+        session: other,
+    };
     talk.say(&hello).unwrap();
     assert_eq!(talk.hear().unwrap().verdict, Verdict::OtherSession);
 }
@@ -153,7 +174,9 @@ impl Three {
         let claim = self.nets[from].shared.link(to).unwrap().key().write(claim, Side::Caller, &connection);
         let (version, verdict, purpose, nonce) = (VERSION, Verdict::Welcome, Purpose::Resume, self.nonce(from));
         let session = session();
-        let hello = Hello { version, verdict, purpose, from, to, parties: 3, nonce, session }.encode();
+        let hello =
+            Hello { version, release: Some(Release::OURS), verdict, purpose, from, to, parties: 3, nonce, session }
+                .encode();
         talk.say_bytes(&[&hello[..], &claim, more].concat()).unwrap();
         talk
     }

@@ -1,0 +1,98 @@
+"""`quorate audit`: verifies logs of reveals, and puts them aside."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from quorate._command._exit_status import FAILED, OK
+from quorate.auditing import Broken, Chain, Line, log_of, read, rotated
+from quorate.errors import ConfigError
+
+__all__ = ["add_audit", "run_audit"]
+
+
+def add_audit(audit: argparse.ArgumentParser) -> None:
+    """Adds the commands of `quorate audit`."""
+    commands = audit.add_subparsers(dest="audit_command", required=True, metavar="COMMAND")
+    verify = commands.add_parser("verify", help="looks whether lines of logs of reveals were changed or removed")
+    verify.add_argument("files", metavar="FILE", type=Path, nargs="+", help="the log's files, the oldest first")
+    verify.add_argument(
+        "--head", metavar="HASH", type=_hash, help="a head that was noted before: its line must be in the files"
+    )
+    rotate = commands.add_parser("rotate", help="puts a log of reveals aside and continues it in another file")
+    rotate.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the log, if --config does not name it")
+    rotate.add_argument("--config", type=Path, help="the party.toml that names the log")
+
+
+def _hash(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text.lower()):
+        raise argparse.ArgumentTypeError("64 hexadecimal digits, as `quorate audit verify` prints them")
+    return text.lower()
+
+
+def run_audit(options: argparse.Namespace) -> int:
+    """Runs a command of `quorate audit`; returns 1 if a chain is broken."""
+    if options.audit_command == "verify":
+        return _verify(options.files, options.head)
+    if (options.file is None) == (options.config is None):
+        raise ConfigError("name the log to put aside: either its file, or --config with the party.toml that has it")
+    aside, head = rotated(options.file or log_of(options.config))
+    print(f"{aside}\nhead {head}")
+    return OK
+
+
+def _verify(files: list[Path], noted: str | None) -> int:
+    """Verifies the files as one chain, prints what it finds, and returns the exit status."""
+    chain, count, is_noted = Chain(), 0, False
+    try:
+        for file in files:
+            unnumbered = _Unnumbered(file)
+            for line in read(file):
+                count, is_noted = count + 1, is_noted or noted in (line.digest, line.previous)
+                unnumbered.see(line)
+                chain.add(line, file)
+            unnumbered.end()
+    except Broken as broken:
+        print(broken)
+        return FAILED
+    named = ", ".join(map(str, files))
+    if chain.first is None:
+        print(f"no line of {named} has the hash of another one, so nothing was verified")
+        return FAILED
+    if noted is not None and not is_noted:
+        print(f"no line of {named} has the head {noted}: lines were removed or changed, or a file is missing")
+        return FAILED
+    if chain.first.number != 1:
+        print(f"the first number is {chain.first.number}: an earlier file has the head {chain.first.previous}")
+    print(f"{count} lines, the last of which has number {chain.number}: each follows the one before it")
+    print(f"head {chain.head}")
+    if noted is None:
+        print("note the head elsewhere, and give it as --head next time: that finds lines removed at the end, too")
+    return OK
+
+
+class _Unnumbered:
+    """Says which lines have no number: those of older releases, and those that were cut off."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._begin = self._last = 0
+
+    def see(self, line: Line) -> None:
+        is_whole = line.is_whole and line.has_end
+        if line.number is None and is_whole:
+            self._begin, self._last = self._begin or line.place, line.place
+            return
+        self.end()
+        if not is_whole:
+            print(f"line {line.place} of {self._file} was cut off: a crash, a full disk, or it is being written")
+
+    def end(self) -> None:
+        """Ends the lines without a number."""
+        if self._begin:
+            one = f"line {self._begin} of {self._file} has no number: an older release or another program wrote it"
+            many = f"lines {self._begin} to {self._last} of {self._file} have no number: an older release wrote them"
+            print(one if self._begin == self._last else many)
+        self._begin = 0

@@ -1,0 +1,9 @@
+"""Logs of reveals: the chain of their lines, verified and put aside."""
+
+from __future__ import annotations
+
+from quorate.auditing._chain import Broken, Chain, Line
+from quorate.auditing._files import log_of, read, rotated
+from quorate.auditing._summary import summary
+
+__all__ = ["Broken", "Chain", "Line", "log_of", "read", "rotated", "summary"]

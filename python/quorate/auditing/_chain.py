@@ -1,0 +1,130 @@
+"""The chain of a log of reveals: each line has a number and the hash of the line before, as sessions write them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["Broken", "Chain", "Line", "lines_of", "linked"]
+
+_BLOCK = 1 << 20
+_TAIL = 256
+
+#: The last fields of a line. Text of users cannot look like them: its quotes are escaped.
+_FIELDS = re.compile(rb', "sequence": (\d{1,19}), "previous": "([0-9a-f]{64})"\}\Z')
+
+ZEROS = "0" * 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One line of a file.
+
+    Attributes:
+        place: its place in the file, from 1.
+        digest: the SHA-256 of its bytes, without the end of the line.
+        number: its number; None if it has none.
+        previous: the hash that it states of the line before; None if it states none.
+        is_whole: whether it ends as a line of a log does.
+        has_end: whether the end of the line is there.
+        ends_at: the byte of the file after it.
+    """
+
+    place: int
+    digest: str
+    number: int | None
+    previous: str | None
+    is_whole: bool
+    has_end: bool
+    ends_at: int
+
+
+class Broken(Exception):
+    """A line does not follow the line before it. The text is a sentence that names it."""
+
+
+def lines_of(file: BinaryIO, until: int, place: int = 0) -> Iterator[Line]:
+    """Reads the lines of a file from its position on. At most a block is in memory, however long a line is.
+
+    Args:
+        file: an open file.
+        until: the byte at which to stop. A line that is cut there counts, and has no end.
+        place: the place of the line before the position.
+    """
+    digest, tail, at = hashlib.sha256(), b"", file.tell()
+    while at < until:
+        block = file.read(min(_BLOCK, until - at))
+        if not block:
+            break
+        *ended, rest = block.split(b"\n")
+        for part in ended:
+            digest.update(part)
+            place, at = place + 1, at + len(part) + 1
+            yield _line(place, digest.hexdigest(), (tail + part)[-_TAIL:], True, at)
+            digest, tail = hashlib.sha256(), b""
+        digest.update(rest)
+        tail, at = (tail + rest)[-_TAIL:], at + len(rest)
+    if tail:
+        yield _line(place + 1, digest.hexdigest(), tail, False, at)
+
+
+def _line(place: int, digest: str, tail: bytes, has_end: bool, ends_at: int) -> Line:
+    fields = _FIELDS.search(tail)
+    number, previous = (int(fields[1]), fields[2].decode()) if fields else (None, None)
+    return Line(place, digest, number, previous, tail.endswith(b"}"), has_end, ends_at)
+
+
+class Chain:
+    """What the lines so far have come to.
+
+    Attributes:
+        head: the hash of the last line; zeros before the first one.
+        number: the number of the last line, where lines without one count after one that has; None before that.
+        first: the first line that has a number.
+    """
+
+    def __init__(self) -> None:
+        self.head = ZEROS
+        self.number: int | None = None
+        self.first: Line | None = None
+        self._any = False
+
+    def add(self, line: Line, file: Path) -> None:
+        """Adds the next line.
+
+        Raises:
+            Broken: it does not follow the line before it. It is added all the same.
+        """
+        head, before, any_before = self.head, self.number, self._any
+        self.head, self._any = line.digest, True
+        if line.number is None:
+            self.number = None if before is None else before + 1
+            return
+        self.number, due = line.number, (before or 0) + 1
+        if self.first is None:
+            self.first = line
+            if not any_before and line.number > 1:  # of a file before, which is not looked at
+                head, due = str(line.previous), line.number
+        at = f"line {line.place} of {file}"
+        if line.previous == ZEROS != head:
+            raise Broken(f"{at} begins a chain of its own: lines before it may have been removed")
+        if line.previous != head:
+            raise Broken(
+                f"{at} does not follow the line before it: that line was changed, or lines were removed or inserted"
+            )
+        if line.number != due:
+            raise Broken(f"{at} has the number {line.number} where {due} is due: another program wrote it")
+
+
+def linked(fields: str, chain: Chain) -> bytes:
+    """Returns the line that follows the chain, with its end.
+
+    Args:
+        fields: the line as JSON, without its last brace.
+        chain: the lines before.
+    """
+    return f'{fields}, "sequence": {(chain.number or 0) + 1}, "previous": "{chain.head}"}}\n'.encode()
