@@ -42,6 +42,12 @@ pub struct Config {
     /// The file to log reveals in.
     #[serde(default)]
     pub audit: Option<PathBuf>,
+    /// The folder of this party's pool, and the file of the pool's key. Sessions are given both by their caller.
+    #[serde(default)]
+    pub pool: Option<PathBuf>,
+    /// See `pool`.
+    #[serde(default)]
+    pub pool_key: Option<PathBuf>,
     /// The number of sessions that this process has already had with this file. Approval is bound to it.
     #[serde(skip)]
     pub sessions_before: usize,

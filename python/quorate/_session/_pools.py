@@ -1,0 +1,114 @@
+"""Which pool a session uses: the folder of a party's correlations, and the key under which it is sealed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from quorate._source import at
+from quorate.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["PoolFolder", "pool_of"]
+
+_KEY_BYTES = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolFolder:
+    """A pool of one party.
+
+    Attributes:
+        folder: the folder.
+        key_file: the file of its key.
+    """
+
+    folder: Path
+    key_file: Path
+
+    def key(self) -> bytes:
+        """Returns the key.
+
+        Raises:
+            ConfigError: the file cannot be read, others may read it, or it does not hold 32 bytes.
+        """
+        try:
+            if self.key_file.stat().st_mode & 0o077:
+                raise ConfigError(f"others may read the key {self.key_file}: run `chmod 600 {self.key_file}`")
+            key = self.key_file.read_bytes()
+        except FileNotFoundError:
+            raise ConfigError(
+                f"there is no key {self.key_file} of the pool {self.folder}: `quorate preprocess` makes pools and keys"
+            ) from None
+        except OSError as error:
+            raise ConfigError(f"the pool's key {self.key_file} cannot be read: {error.strerror}") from None
+        if len(key) != _KEY_BYTES:
+            what = f"has {len(key)} bytes instead of {_KEY_BYTES}"
+            raise ConfigError(f"the pool's key {self.key_file} {what}: it is another file")
+        return key
+
+    def make_key(self) -> None:
+        """Makes the file of the key, unless there is one.
+
+        Raises:
+            ConfigError: it cannot be written, or there is a pool whose key is gone.
+        """
+        if self.key_file.exists():
+            return
+        if (self.folder / "pool").exists():
+            raise ConfigError(
+                f"the key {self.key_file} of the pool {self.folder} is gone: put it back, or remove the pool's folder "
+                "at all parties"
+            )
+        try:
+            self.key_file.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise ConfigError(f"the pool's key {self.key_file} cannot be written: {error.strerror}") from None
+
+
+def pool_of(config: str | os.PathLike[str], pool: str | os.PathLike[str] | None) -> PoolFolder | None:
+    """Returns the pool of a party: the one that is given, or that of its file, or None.
+
+    Args:
+        config: the party's `party.toml`. Its `pool` and `pool_key` are relative to it.
+        pool: a folder, relative to the working folder.
+
+    Raises:
+        ConfigError: the file states something else than texts.
+    """
+    fields, beside = _fields(config), Path(config).parent
+    stated, key = (_text(config, fields, name) for name in ("pool", "pool_key"))
+    if pool is None and stated is None:
+        return None
+    folder = Path(pool) if pool is not None else beside / str(stated)
+    return PoolFolder(folder, beside / key if key is not None else folder.with_name(f"{folder.name}.key"))
+
+
+def _fields(config: str | os.PathLike[str]) -> dict[str, Any]:
+    """Returns the fields of a file; none where the native module will say what is wrong with it."""
+    try:
+        return tomllib.loads(Path(config).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _text(config: str | os.PathLike[str], fields: dict[str, Any], name: str) -> str | None:
+    value = fields.get(name)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise ConfigError(at(f"{os.fspath(config)}: `{name}` must be a text, the path of a file or folder"))
