@@ -119,7 +119,8 @@ const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
 const LEFT: Error = Error::bug("a part of correlations is left");
 
 impl<V: Stored, B: Stored> Material<V, B> {
-    fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
+    /// Returns the correlations of a range.
+    pub fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
         let vector = |(vector, (_, count)): (&V, &(Ring, usize))| vector.part(range.start * count..range.end * count);
         let blocks =
             |(blocks, count): (&Wiped<Vector>, &usize)| Wiped(blocks.slice(range.start * count..range.end * count));
