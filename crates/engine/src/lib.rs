@@ -98,6 +98,6 @@ pub use rates::Rates;
 pub use sharing::{ComparisonMasks, EdaBits, Form, Sharing, TruncMasks, check_edabit_cut};
 pub use slot::Slot;
 pub use steps::Steps;
-pub use stock::{Layout, Material, Stock, Stocks, Stored};
+pub use stock::{Layout, Material, MaterialOf, Stock, Stocks, Stored};
 pub use stream::Chunks;
 pub use turns::Turn;

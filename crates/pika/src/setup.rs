@@ -14,9 +14,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use quorate_crypto::{Seed, SessionId, Tccr};
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Held, Misuse, Result};
-use quorate_fss::Hash;
+use quorate_fss::{Hash, Origins};
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
@@ -53,8 +53,8 @@ pub struct State {
     /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
     pub(crate) session: SessionId,
-    /// The hash of the session's trees.
-    pub(crate) hash: Hash,
+    /// The hashes of trees.
+    pub(crate) hashes: Origins,
 }
 
 impl Pika {
@@ -124,8 +124,8 @@ impl Pika {
     /// Returns a party with these seeds, by party.
     pub(crate) fn with(me: usize, coins: [Seed; PARTIES], session: SessionId) -> Pika {
         let (stock, comparisons, masks) = Default::default();
-        let hash = Hash::new(&Tccr::new(&session));
-        Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))
+        let hashes = Origins::new(&session);
+        Pika(Arc::new(State { me, coins, stock, comparisons, masks, hashes, session }))
     }
 
     /// Returns another handle of this party, for runs beside those of this one: the same keys, the masks of factors of
@@ -148,7 +148,7 @@ impl Pika {
             comparisons: Held::new(comparisons.get()),
             masks,
             session: *session,
-            hash: Hash::new(&Tccr::new(session)),
+            hashes: Origins::new(session),
         }))
     }
 
@@ -170,6 +170,16 @@ impl Pika {
     /// Chooses the form of comparisons; it must be the same at all parties and in dry runs.
     pub fn set_comparisons(&self, form: Comparisons) {
         self.comparisons.set(form);
+    }
+
+    /// Returns the hash of the session's own trees.
+    pub(crate) fn hash(&self) -> &Hash {
+        self.hashes.own()
+    }
+
+    /// Returns the hash of the session that made the keys of the run.
+    pub(crate) fn evaluating(&self) -> Arc<Hash> {
+        self.hashes.of(self.stock.origin())
     }
 
     /// Returns whether this party deals.
