@@ -1,0 +1,89 @@
+//! The errors of a pool.
+
+/// Why a pool cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PoolError {
+    /// A file cannot be read or written.
+    #[error("the pool's file {file} cannot be {what}: {why}")]
+    Disk {
+        /// The path of the file, or of the folder.
+        file: String,
+        /// What was to be done with it, as a participle.
+        what: &'static str,
+        /// The system's reason.
+        why: String,
+    },
+    /// Another process has the pool open.
+    #[error(
+        "the pool {folder} is in use by another process of this party: wait for its end, or give this session a pool of \
+         its own"
+    )]
+    InUse {
+        /// The path of the folder.
+        folder: String,
+    },
+    /// A folder that others can read.
+    #[error("others than its owner can read the pool {folder}: chmod 700 {folder}")]
+    Open {
+        /// The path of the folder.
+        folder: String,
+    },
+    /// A file that does not open under the store's key.
+    #[error(
+        "the pool's file {file} does not open: it was altered, moved from elsewhere, or made with another key; name the \
+         store's own key as `store_key`, or remove the pool's folder at all parties and make the pool again"
+    )]
+    Altered {
+        /// The name of the file.
+        file: String,
+    },
+    /// A pool of another release.
+    #[error(
+        "the pool has format {found}, and this release reads format {reads}: remove its folder at all parties and make \
+         the pool again"
+    )]
+    Format {
+        /// The format of the pool.
+        found: u32,
+        /// The format that this release reads and writes.
+        reads: u32,
+    },
+    /// A pool of another party, of other certificates or of other options.
+    #[error("the pool was made {made}, and this session is {here}: give this session another pool")]
+    Foreign {
+        /// For what it was made.
+        made: String,
+        /// What this session has instead.
+        here: String,
+    },
+    /// A pool in another folder than the one in which it was made.
+    #[error(
+        "the pool was copied, restored from a backup, or moved from another disk: its correlations may have been used, \
+         so remove its folder at all parties and make the pool again"
+    )]
+    Moved,
+    /// A store key of a wrong length.
+    #[error("the store's key has {bytes} bytes instead of {}", crate::KEY_BYTES)]
+    Key {
+        /// The bytes that were given.
+        bytes: usize,
+    },
+    /// More bundles than a lot may have.
+    #[error("a pool holds the correlations of at most {} runs of a kind: make fewer", crate::MOST_BUNDLES)]
+    TooMany,
+    /// The system has no randomness.
+    #[error("the operating system has no randomness to give")]
+    Randomness,
+    /// A call in a state that does not allow it.
+    #[error("pool: {what}")]
+    Bug {
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+impl PoolError {
+    pub(crate) const fn bug(what: &'static str) -> PoolError {
+        PoolError::Bug { what }
+    }
+}

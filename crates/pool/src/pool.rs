@@ -1,0 +1,412 @@
+//! One party's pool: its lots, what they hold, and how bundles come in and go out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::disk::{Disk, replace};
+use crate::error::PoolError;
+use crate::folder::Folder;
+use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, MOST_BUNDLES, Reserved, sealed_bytes};
+use crate::sealing::{Key, StoreKey, TAG_BYTES, open_file, open_once, random, seal_file, seal_once};
+
+/// The format of all files.
+const FORMAT: u32 = 1;
+const HEADER: &str = "pool";
+const LEDGER: &str = ".ledger";
+const BLOCKS: &str = ".blocks";
+const NEW: &str = ".new";
+
+/// The name of a pool, the same at all parties.
+pub type PoolId = [u8; 32];
+
+/// The party and the session for which a pool is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The number of the party.
+    pub me: u32,
+    /// The number of all parties.
+    pub parties: u32,
+    /// A hash of all parties' certificates, in their order.
+    pub pins: [u8; 32],
+    /// The protocol and the options on which correlations depend, for people.
+    pub terms: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    id: PoolId,
+    /// The number of the folder in which it was made.
+    folder: u64,
+    owner: Owner,
+    /// The prices by which runs are planned, in the caller's format.
+    prices: Vec<u8>,
+}
+
+/// The correlations of one run, opened.
+pub struct Bundle {
+    /// The bytes as they were made; wiped when dropped.
+    pub bytes: Zeroizing<Vec<u8>>,
+    /// The batch to which they belong.
+    pub batch: Batch,
+}
+
+/// A lot while the pool is open.
+struct Open {
+    ledger: Ledger,
+    /// What is reserved and was not taken, by place.
+    held: BTreeMap<u32, Reserved>,
+    /// What was written and is not counted yet.
+    uncounted: Option<(Batch, Vec<BundleKey>)>,
+}
+
+impl Open {
+    fn new(ledger: Ledger) -> Open {
+        Open { ledger, held: BTreeMap::new(), uncounted: None }
+    }
+}
+
+/// A party's pool, open in this process alone. After a change that failed, what the disk has is not known: then all
+/// further changes are refused, until the pool is opened again.
+pub struct Pool<D: Disk = Folder> {
+    disk: D,
+    key: StoreKey,
+    header: Header,
+    lots: BTreeMap<LotId, Open>,
+    failed: Option<PoolError>,
+}
+
+impl<D: Disk> Pool<D> {
+    /// Opens the pool in a folder; `None` if there is none in it. Removes the remains of changes that a crash cut off.
+    ///
+    /// # Errors
+    /// [`PoolError`] if a file cannot be read, does not open, or is for another owner.
+    pub fn open(disk: D, key: StoreKey, owner: &Owner) -> Result<Option<Pool<D>>, PoolError> {
+        let Some(file) = disk.read(HEADER)? else { return Ok(None) };
+        let header: Header = opened(&key.of_file(&[b"header"]), HEADER, &file)?;
+        check(&header.owner, owner)?;
+        if header.folder != disk.number()? {
+            return Err(PoolError::Moved);
+        }
+        let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
+        let names = pool.disk.names()?;
+        for id in names.iter().filter_map(|name| lot_named(name, LEDGER)) {
+            let (name, key) = (file_of(id, LEDGER), pool.key_of(id));
+            let file = pool.disk.read(&name)?.unwrap_or_default();
+            let ledger: Ledger = opened(&key, &name, &file)?;
+            if !ledger.is_whole() {
+                return Err(PoolError::Altered { file: name });
+            }
+            pool.lots.insert(id, Open::new(ledger));
+        }
+        pool.tidy(&names)?;
+        Ok(Some(pool))
+    }
+
+    /// Makes a pool without lots. A pool of which nothing is left may be in the folder, and is removed.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn create(mut disk: D, key: StoreKey, owner: Owner, id: PoolId, prices: Vec<u8>) -> Result<Pool<D>, PoolError> {
+        let of_pool = |name: &&String| [LEDGER, BLOCKS].iter().any(|kind| lot_named(name, kind).is_some());
+        disk.names()?.iter().filter(of_pool).try_for_each(|name| disk.remove(name))?;
+        let header = Header { id, folder: disk.number()?, owner, prices };
+        replace(&mut disk, HEADER, &sealed(&key.of_file(&[b"header"]), HEADER, &header)?)?;
+        Ok(Pool { disk, key, header, lots: BTreeMap::new(), failed: None })
+    }
+
+    /// Gives the folder back, so that another pool can be made in it.
+    pub fn into_disk(self) -> D {
+        self.disk
+    }
+
+    /// Returns the pool's name.
+    pub fn id(&self) -> PoolId {
+        self.header.id
+    }
+
+    /// Returns the prices by which runs are planned.
+    pub fn prices(&self) -> &[u8] {
+        &self.header.prices
+    }
+
+    /// Returns all lots, by name.
+    pub fn lots(&self) -> BTreeMap<LotId, Lot> {
+        self.lots.iter().map(|(&id, lot)| (id, lot.ledger.lot())).collect()
+    }
+
+    /// Returns whether no bundle is left in any lot.
+    pub fn is_empty(&self) -> bool {
+        self.lots.values().all(|lot| lot.ledger.lot().left() == 0)
+    }
+
+    /// Begins a lot, of which nothing is made yet.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError> {
+        if self.lots.contains_key(&id) {
+            return Err(PoolError::bug("a lot is begun twice"));
+        }
+        let ledger = Ledger::new(contents, bundle_bytes);
+        self.store(id, &ledger)?;
+        self.lots.insert(id, Open::new(ledger));
+        Ok(())
+    }
+
+    /// Gives up the bundles of all places before `reserved`, the largest such number at any party, and has the next
+    /// bundle made at `end` or later, the largest such number. Nothing is written if that is so already.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
+        let mut ledger = self.lot(id)?.ledger.clone();
+        if reserved <= ledger.reserved && end <= ledger.end {
+            return Ok(());
+        }
+        ledger.reserve(reserved);
+        ledger.end = ledger.end.max(end);
+        if ledger.room().is_none() {
+            return Err(PoolError::TooMany);
+        }
+        self.store(id, &ledger)?;
+        self.lot(id)?.ledger = ledger;
+        Ok(())
+    }
+
+    /// Writes bundles to the disk, at the places after the last one. They do not count yet, and a crash loses them.
+    ///
+    /// # Errors
+    /// [`PoolError::TooMany`], [`PoolError::Disk`].
+    pub fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError> {
+        let Ledger { end, bundle_bytes, .. } = self.lot(id)?.ledger;
+        let room = self.lot(id)?.ledger.room().unwrap_or(0);
+        if bundles.len() > room as usize || end.checked_add(room).is_none() {
+            return Err(PoolError::TooMany);
+        }
+        if bundles.iter().any(|bundle| bundle.len() as u64 != bundle_bytes) {
+            return Err(PoolError::bug("a bundle of a wrong length"));
+        }
+        let mut keys = Vec::with_capacity(bundles.len());
+        for (place, bundle) in (end..).zip(bundles) {
+            keys.push(self.write(id, place, &batch, bundle).map_err(|error| self.fail(error))?);
+        }
+        let name = file_of(id, BLOCKS);
+        let has_file = bundle_bytes > 0 && !keys.is_empty();
+        let synced = if has_file { self.disk.sync(&name).and_then(|()| self.disk.sync_names()) } else { Ok(()) };
+        synced.map_err(|error| self.fail(error))?;
+        self.lot(id)?.uncounted = Some((batch, keys));
+        Ok(())
+    }
+
+    /// Writes a sealed bundle and returns its key. A party whose part of the correlations is empty writes nothing.
+    fn write(&mut self, id: LotId, place: u32, batch: &Batch, mut bundle: Zeroizing<Vec<u8>>) -> Sealed {
+        let key = Key::new(*random()?);
+        if !bundle.is_empty() {
+            let tag = seal_once(&key, &self.place(id, place, batch), &mut bundle)?;
+            let (name, bytes) = (file_of(id, BLOCKS), bundle.len() as u64);
+            let offset = offset_of(place, bytes);
+            self.disk.write_at(&name, offset, &bundle)?;
+            self.disk.write_at(&name, offset + bytes, &tag)?;
+        }
+        Ok(BundleKey(*key))
+    }
+
+    /// Counts the bundles that [`Pool::append`] wrote last.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn count(&mut self, id: LotId) -> Result<(), PoolError> {
+        let lot = self.lot(id)?;
+        let Some((batch, keys)) = lot.uncounted.take() else {
+            return Err(PoolError::bug("nothing was written that could count"));
+        };
+        let mut ledger = lot.ledger.clone();
+        ledger.add(batch, keys);
+        self.store(id, &ledger)?;
+        self.lot(id)?.ledger = ledger;
+        Ok(())
+    }
+
+    /// Reserves all places before `end` for this process. Once this has returned, the disk has their keys no more.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`]; then nothing can be taken.
+    pub fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError> {
+        let mut ledger = self.lot(id)?.ledger.clone();
+        if end > ledger.end {
+            return Err(PoolError::bug("a place is reserved that was not made"));
+        }
+        if end <= ledger.reserved {
+            return Ok(());
+        }
+        let taken = ledger.reserve(end);
+        self.store(id, &ledger)?;
+        let lot = self.lot(id)?;
+        lot.ledger = ledger;
+        lot.held.extend(taken);
+        Ok(())
+    }
+
+    /// Opens a bundle that is reserved, and forgets its key, and those of all places before it.
+    ///
+    /// # Errors
+    /// [`PoolError::Altered`] if the bundle is not the one that was written; [`PoolError::Disk`]; [`PoolError::Bug`] if
+    /// this process did not reserve it, or has taken it.
+    pub fn take(&mut self, id: LotId, place: u32) -> Result<Bundle, PoolError> {
+        let lot = self.lot(id)?;
+        let bundle_bytes = lot.ledger.bundle_bytes;
+        let Some((key, batch)) = lot.held.remove(&place) else {
+            return Err(PoolError::bug("a bundle is taken that is not reserved"));
+        };
+        lot.held.retain(|&at, _| at > place);
+        if bundle_bytes == 0 {
+            return Ok(Bundle { bytes: Zeroizing::default(), batch });
+        }
+        let name = file_of(id, BLOCKS);
+        let len = usize::try_from(sealed_bytes(bundle_bytes)).map_err(|_| PoolError::TooMany)?;
+        let mut bytes = Zeroizing::new(vec![0; len]);
+        self.disk.read_at(&name, offset_of(place, bundle_bytes), &mut bytes)?;
+        let opened = open_once(&Zeroizing::new(key.0), &self.place(id, place, &batch), &mut bytes)?;
+        if opened.is_none_or(|opened| opened as u64 != bundle_bytes) {
+            return Err(PoolError::Altered { file: name });
+        }
+        bytes.truncate(len - TAG_BYTES);
+        Ok(Bundle { bytes, batch })
+    }
+
+    /// Gives back all places from `next` on that this process reserved: this party has begun no run with them. The
+    /// parties must have agreed on `next` or a larger number for every run that they began.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError> {
+        let lot = self.lot(id)?;
+        let back = lot.held.split_off(&next);
+        lot.held.clear();
+        if back.is_empty() {
+            return Ok(());
+        }
+        let mut ledger = lot.ledger.clone();
+        ledger.release(next, back);
+        self.store(id, &ledger)?;
+        self.lot(id)?.ledger = ledger;
+        Ok(())
+    }
+
+    /// Removes the remains of crashes, and the blocks of lots of which nothing is left.
+    fn tidy(&mut self, names: &[String]) -> Result<(), PoolError> {
+        let is_used_up = |id| self.lots.get(&id).is_none_or(|lot| lot.ledger.lot().left() == 0);
+        let remains =
+            names.iter().filter(|name| name.ends_with(NEW) || lot_named(name, BLOCKS).is_some_and(is_used_up));
+        let remains: Vec<&String> = remains.collect();
+        remains.into_iter().try_for_each(|name| self.disk.remove(name))
+    }
+
+    /// Returns a lot, unless an earlier change failed.
+    fn lot(&mut self, id: LotId) -> Result<&mut Open, PoolError> {
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => self.lots.get_mut(&id).ok_or(PoolError::bug("there is no such lot")),
+        }
+    }
+
+    fn fail(&mut self, error: PoolError) -> PoolError {
+        self.lots.values_mut().for_each(|lot| (lot.held, lot.uncounted) = Default::default());
+        self.failed = Some(error.clone());
+        error
+    }
+
+    fn key_of(&self, id: LotId) -> Key {
+        self.key.of_file(&[b"ledger", &self.header.id, &id.0])
+    }
+
+    fn store(&mut self, id: LotId, ledger: &Ledger) -> Result<(), PoolError> {
+        let (name, key) = (file_of(id, LEDGER), self.key_of(id));
+        let stored = sealed(&key, &name, ledger).and_then(|file| replace(&mut self.disk, &name, &file));
+        stored.map_err(|error| self.fail(error))
+    }
+
+    /// Returns what a bundle is bound to.
+    fn place(&self, id: LotId, place: u32, batch: &Batch) -> Vec<u8> {
+        let Header { id: pool, owner, .. } = &self.header;
+        let numbers = [FORMAT, owner.me, place].map(u32::to_le_bytes);
+        [&numbers.concat()[..], pool, &id.0, &batch.id, &batch.origin].concat()
+    }
+}
+
+/// The key of a bundle that was written.
+type Sealed = Result<BundleKey, PoolError>;
+
+fn check(made: &Owner, here: &Owner) -> Result<(), PoolError> {
+    let other = |made: String, here: String| Err(PoolError::Foreign { made, here });
+    if (made.me, made.parties) != (here.me, here.parties) {
+        let party = |owner: &Owner| format!("party {} of {}", owner.me, owner.parties);
+        return other(format!("for {}", party(made)), party(here));
+    }
+    if made.terms != here.terms {
+        return other(format!("with {}", made.terms), format!("one with {}", here.terms));
+    }
+    if made.pins != here.pins {
+        return other("with other certificates of the parties".into(), "one with those of party.toml".into());
+    }
+    Ok(())
+}
+
+fn file_of(id: LotId, kind: &str) -> String {
+    let name: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    name + kind
+}
+
+/// Returns the lot of which a file of this kind is.
+fn lot_named(name: &str, kind: &str) -> Option<LotId> {
+    let digits = name.strip_suffix(kind).filter(|digits| digits.len() == 64)?;
+    let byte = |i: usize| digits.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
+    let id = LotId(bytes.try_into().ok()?);
+    (file_of(id, kind) == name).then_some(id)
+}
+
+/// Returns where a bundle is in its file. Places that are [`MOST_BUNDLES`] apart share one.
+fn offset_of(place: u32, bundle_bytes: u64) -> u64 {
+    u64::from(place % MOST_BUNDLES) * sealed_bytes(bundle_bytes)
+}
+
+/// Returns a sealed file with its format.
+fn sealed<T: Serialize>(key: &Key, name: &str, contents: &T) -> Result<Vec<u8>, PoolError> {
+    let text = encoded(contents)?;
+    Ok([&FORMAT.to_le_bytes()[..], &seal_file(key, &bound(name), &text)?].concat())
+}
+
+/// Encodes into rooms of growing size, each of which is wiped.
+fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> {
+    let mut room = 1 << 10;
+    loop {
+        let mut text = Zeroizing::new(vec![0; room]);
+        match postcard::to_slice(contents, &mut text).map(|used| used.len()) {
+            Ok(len) => {
+                text.truncate(len);
+                return Ok(text);
+            }
+            Err(postcard::Error::SerializeBufferFull) => room *= 4,
+            Err(_) => return Err(PoolError::bug("a file that cannot be encoded")),
+        }
+    }
+}
+
+fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &[u8]) -> Result<T, PoolError> {
+    let altered = || PoolError::Altered { file: name.into() };
+    let (format, sealed) = file.split_first_chunk().ok_or_else(altered)?;
+    match u32::from_le_bytes(*format) {
+        FORMAT => {}
+        found => return Err(PoolError::Format { found, reads: FORMAT }),
+    }
+    let text = open_file(key, &bound(name), sealed)?.ok_or_else(altered)?;
+    postcard::from_bytes(&text).map_err(|_| altered())
+}
+
+/// Returns what a file is bound to.
+fn bound(name: &str) -> Vec<u8> {
+    [&FORMAT.to_le_bytes()[..], name.as_bytes()].concat()
+}

@@ -1,0 +1,6 @@
+//! Tests of pools.
+
+mod crashes;
+mod disks;
+mod folders;
+mod places;
