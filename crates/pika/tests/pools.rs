@@ -3,7 +3,7 @@
 use quorate_gadgets::testing::pools;
 use quorate_pika::Pika;
 
-const KINDS: &[&str] = &["Triple", "DotTriple", "MatrixTriple", "ConvTriple", "BitTriple", "Selection", "Lookup", "Permutation"];
+const KINDS: &[&str] = &["Triple", "DotTriple", "MatrixTriple", "ConvTriple", "BitTriple", "Selection", "Lookup", "Permutation", "EdaBit", "TruncMask", "WideEdaBit"];
 
 #[test]
 fn another_session_gives_the_same_results() {

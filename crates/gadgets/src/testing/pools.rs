@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Demand, Form, MaterialOf, Party, Phase, Result};
+use quorate_engine::{Ctx, Demand, EdaBits, Form, MaterialOf, Party, Phase, Result};
 use quorate_ring::{Conv, Ring, Vector};
 
-use super::{choices, noise, recorded, share, share_bits, shown, shown_bits};
+use super::{choices, noise, open, recorded, share, share_bits, shown, shown_bits};
 use crate::floor_div::Range;
 use crate::int_div::Known;
 use crate::lookup::{Entries, Lookup, Operand};
@@ -71,7 +71,8 @@ pub fn run_from_pool<S: Family, T: Send>(
         let kinds: BTreeSet<String> = demand.totals().keys().map(S::name_of).map(short).collect();
         let mut run = party.begin_alone().unwrap();
         run.phase(Phase::Offline, async |ctx| fill_from_another(&s, ctx, demand, as_own).await).unwrap();
-        let out = run.phase(Phase::Online, async |ctx| work(&s, ctx).await.map(|out| (out, ctx.take_making()))).unwrap();
+        let out =
+            run.phase(Phase::Online, async |ctx| work(&s, ctx).await.map(|out| (out, ctx.take_making()))).unwrap();
         run.finish();
         party.leave(false);
         assert!(s.stock().origin().is_some() != as_own);
@@ -127,17 +128,43 @@ async fn everything<S: Family>(s: &S, ctx: &Ctx) -> Result<Results> {
         s.lookup_bit(ctx, &narrow, &table).await?,
         s.and(ctx, &bits, &bits).await?,
     ];
-    let mut all = Vec::new();
+    let mut all = masks(s, ctx).await?;
     for bits in &found {
         all.push(shown_bits(s, ctx, bits).await?.to_bools());
     }
     Ok((opened, all))
 }
 
+/// Draws random masks, and returns whether their parts go together.
+async fn masks<S: Family>(s: &S, ctx: &Ctx) -> Result<Vec<Vec<bool>>> {
+    let (ring, len, cut) = (Ring::of(32), 70, 9);
+    let EdaBits { value, shifted, bits } = s.edabits(ctx, ring, Some(cut), len).await?;
+    let [value, shifted] = [value, shifted.expect("it was asked for")];
+    let bits = shown_bits(s, ctx, &bits).await?.to_vector(ring).to_u64s();
+    let (value, shifted) = (open(s, ctx, &value).await?, open(s, ctx, &shifted).await?);
+    let wide = s.wide_edabits(ctx, ring, Ring::of(60), len).await?;
+    let wide_bits = shown_bits(s, ctx, &wide.bits).await?.to_vector(ring).to_u64s();
+    let wide = open(s, ctx, &wide.value).await?;
+    let masks = s.trunc_masks(ctx, ring, cut, len).await?;
+    let [r, low, top] = [&masks.value, &masks.shifted, &masks.top];
+    let (r, low, top) = (open(s, ctx, r).await?, open(s, ctx, low).await?, open(s, ctx, top).await?);
+    let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).map(|(x, y)| x == y).collect::<Vec<_>>();
+    let of = |x: &[u64], change: fn(u64) -> u64| x.iter().map(|&x| change(x)).collect::<Vec<_>>();
+    assert!(value.iter().any(|v| *v != value[0]) && r.iter().any(|v| *v != r[0]));
+    Ok(vec![
+        alike(&value, &bits),
+        alike(&shifted, &of(&value, |v| v >> 9)),
+        alike(&wide, &wide_bits),
+        alike(&low, &of(&r, |r| (r & 0x7fff_ffff) >> 9)),
+        alike(&top, &of(&r, |r| r >> 31)),
+    ])
+}
+
 /// Tests that correlations of another session, which were bytes in between, give the results of own ones. Of the kinds
 /// that are drawn, these must be among them.
 pub fn another_session_gives_the_same_results<S: Family>(n: usize, kinds: &[&str]) {
     let expected = super::agreed::<S, _>(n, everything);
+    assert!(expected.1[..5].iter().all(|parts| parts.iter().all(|go_together| *go_together)));
     let (results, drawn) = run_from_pool::<S, _>(n, false, everything);
     for result in results {
         assert_eq!(result, expected);
