@@ -10,7 +10,7 @@ use quorate_engine::{Layout, MaterialOf, Misuse, Packed, Result, Stocks};
 /// that made them, their *origin*: they are evaluated with its hash ([`Stock::origin`]).
 ///
 /// [`Stock::origin`]: quorate_engine::Stock::origin
-pub trait Pools: Stocks {
+pub trait Pools: Stocks<Kind: Send + Sync + 'static> {
     /// Whether this family has pools.
     const HAS_POOLS: bool = false;
 

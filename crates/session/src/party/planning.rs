@@ -15,8 +15,8 @@ use crate::memory::free;
 use crate::memory::limit::Limit;
 use crate::plan::dry_run::{Asked, Common, dry_run_after};
 use crate::plan::lines::by_line;
-use crate::pool::{Content, content};
 use crate::plan::{OrderPlan, Plan, Predicted, StepPlan};
+use crate::pool::{Content, content};
 use crate::run::operations::truncation::Truncations;
 
 impl<B: Family> Worker<B> {

@@ -230,15 +230,19 @@ impl Place {
         let stored = stored.and_then(Rates::from_bytes);
         let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
             let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
-            Ok((backend, match stored {
-                _ if !mixes => None,
-                Some(rates) => Some(Pricing::by(rates, setting)),
-                None => Some(Pricing::agreed(ctx, setting).await?),
-            }))
+            Ok((
+                backend,
+                match stored {
+                    _ if !mixes => None,
+                    Some(rates) => Some(Pricing::by(rates, setting)),
+                    None => Some(Pricing::agreed(ctx, setting).await?),
+                },
+            ))
         })?;
         run.finish();
         let prices = pricing.as_ref().map(|pricing| pricing.rates().to_bytes()).unwrap_or_default();
-        let purse = pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, &backend.origin(), prices)).transpose()?;
+        let purse =
+            pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, &backend.origin(), prices)).transpose()?;
         if let (Some(network), None) = (options.network, options.max_memory) {
             let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
             backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));

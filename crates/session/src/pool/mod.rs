@@ -25,7 +25,8 @@ mod purse;
 mod using;
 
 pub use content::Content;
-pub use keeps::{InFolder, Keeps, Opens};
+pub(crate) use keeps::InFolder;
+pub use keeps::{Keeps, Location, Opens};
 pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};

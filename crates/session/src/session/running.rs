@@ -60,7 +60,11 @@ impl Session {
         if self.branches.of.is_some() && self.jobs >= u64::from(BRANCH_RUNS / 2) {
             return Err(SessionError::WornOut); // a request that fails may use up two numbers
         }
-        let logged = if how.is_peek || how.branch.is_some() || how.supplies.is_some() { None } else { Some(self.admit(&reveals)?) };
+        let logged = if how.is_peek || how.branch.is_some() || how.supplies.is_some() {
+            None
+        } else {
+            Some(self.admit(&reveals)?)
+        };
         let (reply, replies) = channel();
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
