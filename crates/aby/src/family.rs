@@ -1,9 +1,11 @@
 //! The description of `aby` for users, and its interface for sessions.
 
-use quorate_crypto::Seed;
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
+use quorate_gadgets::{
+    Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes, packs_here,
+};
 use quorate_ring::meter::Effort;
 
 use crate::kind::Kind;
@@ -120,6 +122,36 @@ impl GarblesAhead for Aby {
 
     fn defer(&self, work: &Effort) {
         Aby::defer(self, work);
+    }
+}
+
+impl Pools for Aby {
+    packs_here! {}
+
+    /// Labels and tables of garbled circuits belong to one difference of labels, that of their session.
+    fn fits_pools(kind: &Kind) -> bool {
+        match kind {
+            Kind::InputLabel | Kind::EntryLabel | Kind::GarbledAnd => false,
+            Kind::Triple { .. }
+            | Kind::MatrixTriple { .. }
+            | Kind::ConvTriple { .. }
+            | Kind::BitTriple
+            | Kind::BitPair
+            | Kind::BitProduct { .. }
+            | Kind::Selection { .. }
+            | Kind::Tables { .. }
+            | Kind::Lookup { .. }
+            | Kind::Point { .. }
+            | Kind::Permutation { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> SessionId {
+        *self.session()
+    }
+
+    fn packed_shares(&self) -> usize {
+        1
     }
 }
 

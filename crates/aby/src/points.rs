@@ -146,7 +146,7 @@ impl Aby {
             let bit = shape.bits() - 1 - level as u32;
             let mut own = blank::<Vector>(ctx.is_dry(), (BLOCK, transfers.len));
             if let Some(growing) = &mut growing {
-                let mut sums = Zeroizing::new(growing.level_sums(&self.trees));
+                let mut sums = Zeroizing::new(growing.level_sums(self.trees.own()));
                 let range = transfers.of_bit(bit);
                 let (sent, received) = (transfers.sent.blocks(), transfers.received.blocks());
                 let blocks = sent.as_slice()[range.clone()].iter().zip(&received.as_slice()[range]);
@@ -160,7 +160,7 @@ impl Aby {
             }
             let corrections = self.open_xor(ctx, own).await?;
             if let Some(growing) = &mut growing {
-                growing.correct(&self.trees, &corrections);
+                growing.correct(self.trees.own(), &corrections);
             }
         }
         Ok(growing)
@@ -264,7 +264,7 @@ impl Aby {
             let corrections = Share::of(Vector::shape(BLOCK, shape.key_blocks() * len));
             return Ok((corrections, Share::of(Bits::shape(1, len))));
         };
-        let mut sums = Zeroizing::new(growing.leaf_sums(&self.trees));
+        let mut sums = Zeroizing::new(growing.leaf_sums(self.trees.own()));
         for (key, sums) in sums.chunks_exact_mut(blocks).enumerate() {
             sums.iter_mut().zip(units.words.iter()).for_each(|(sum, words)| *sum ^= words[key]);
         }
@@ -382,7 +382,7 @@ mod tests {
         let len = made.vectors[0].len();
         let corrections = Corrections::from_blocks(shape, len, made.vectors[2].wide_words()).unwrap();
         let keys = Keys::new(Roots::new(aby.side(), made.vectors[1].wide_words().to_vec()), corrections).unwrap();
-        let all = window(&aby.trees, &keys, &vec![0; len], 1 << n);
+        let all = window(aby.trees.own(), &keys, &vec![0; len], 1 << n);
         all.to_bools().chunks(1 << n).map(<[bool]>::to_vec).collect()
     }
 

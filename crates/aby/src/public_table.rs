@@ -99,7 +99,7 @@ impl Aby {
     /// Runs steps 1 and 2.
     async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
         let opened = self.open_long(ctx, masked, None).await?.ok_or(NOT_OPENED)?;
-        let sums = places.sums(&self.trees, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
+        let sums = places.sums(&self.evaluating(), self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
         Ok(Share::of(sums.into_inner()))
     }
 

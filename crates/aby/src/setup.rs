@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Held, Misuse, Result};
-use quorate_fss::Hash;
+use quorate_fss::{Hash, Origins};
 use quorate_gadgets::Family;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
@@ -42,8 +42,8 @@ pub struct State {
     /// The hash for garbled circuits, which is used for nothing else.
     pub(crate) garbling: Tccr,
     pub(crate) garbled: Garbled,
-    /// The hash for trees of keys.
-    pub(crate) trees: Hash,
+    /// The hashes for trees of keys.
+    pub(crate) trees: Origins,
     /// The number of bytes that the line to the peer takes before the first of them is answered.
     pub(crate) line_bytes: Held<usize>,
 }
@@ -88,10 +88,7 @@ impl Aby {
         pair = pair.derive("quorate/aby/pair", session.as_bytes());
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
-        let garbling = Tccr::new(&session);
-        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
-        let line_bytes = Held::new(0);
-        Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
+        Ok(Self::with((me, [pair, private]), ot, session, 0))
     }
 
     /// Returns a party for dry runs, without seeds, since nothing is drawn.
@@ -106,29 +103,35 @@ impl Aby {
         let [pair, private] = [0, 1].map(|_| Seed::from_bytes([0; SEED_BYTES]));
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
-        let garbling = Tccr::new(&session);
-        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
-        let line_bytes = Held::new(0);
-        Ok(Aby(Arc::new(State { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })))
+        Ok(Self::with((me, [pair, private]), ot, session, 0))
+    }
+
+    /// Returns a party with these seeds, neither with correlations nor with garbled circuits.
+    fn with((me, [pair, private]): (usize, [Seed; 2]), ot: Ot, session: SessionId, line_bytes: usize) -> Aby {
+        Aby(Arc::new(State {
+            me,
+            pair,
+            private,
+            ot,
+            stock: Stock::default(),
+            session,
+            garbling: Tccr::new(&session),
+            garbled: Garbled::default(),
+            trees: Origins::new(&session),
+            line_bytes: Held::new(line_bytes),
+        }))
     }
 
     /// Returns another handle of this party, for runs beside those of this one: the same keys, and neither correlations
     /// nor garbled circuits.
     pub fn beside(&self) -> Aby {
         let State { me, pair, private, ot, session, line_bytes, .. } = &**self;
-        let garbling = Tccr::new(session);
-        Aby(Arc::new(State {
-            me: *me,
-            pair: pair.clone(),
-            private: private.clone(),
-            ot: ot.clone(),
-            stock: Stock::default(),
-            session: *session,
-            trees: Hash::new(&garbling),
-            garbling,
-            garbled: Garbled::default(),
-            line_bytes: Held::new(line_bytes.get()),
-        }))
+        Self::with((*me, [pair.clone(), private.clone()]), ot.clone(), *session, line_bytes.get())
+    }
+
+    /// Returns the hash of the session that made the keys of the run.
+    pub(crate) fn evaluating(&self) -> Arc<Hash> {
+        self.trees.of(self.stock.origin())
     }
 
     /// Sets the number of bytes to keep under way on the link; see [`Ot::fill`].

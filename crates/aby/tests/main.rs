@@ -9,6 +9,7 @@ mod flow;
 mod gadgets;
 mod hidden;
 mod misuse;
+mod pools;
 mod primitives;
 mod privacy;
 mod random;

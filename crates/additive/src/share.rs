@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
-use quorate_engine::Stored;
+use quorate_engine::{Packed, Result, Stored, unpack_part};
 use quorate_ring::{Bits, Module, Vector};
 use zeroize::ZeroizeOnDrop;
 
@@ -104,6 +104,26 @@ impl<K: Send + Sync + 'static> Stored for Share<Bits, K> {
 
     fn write_part(&mut self, start: usize, part: &Self) {
         self.write_lanes_at(start, part);
+    }
+}
+
+impl<K: Send + Sync + 'static> Packed for Share<Vector, K> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.value.pack(out);
+    }
+
+    fn unpack(&mut self, bytes: &mut &[u8]) -> Result<()> {
+        unpack_part(&mut **self, bytes)
+    }
+}
+
+impl<K: Send + Sync + 'static> Packed for Share<Bits, K> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.value.pack(out);
+    }
+
+    fn unpack(&mut self, bytes: &mut &[u8]) -> Result<()> {
+        unpack_part(&mut **self, bytes)
     }
 }
 

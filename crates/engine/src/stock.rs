@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::ops::{Deref, Range};
 use std::task::Poll;
 
+use quorate_crypto::SessionId;
 use quorate_ring::meter::deferred;
 use quorate_ring::{Ring, Vector, Wiped};
 
@@ -119,7 +120,8 @@ const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
 const LEFT: Error = Error::bug("a part of correlations is left");
 
 impl<V: Stored, B: Stored> Material<V, B> {
-    fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
+    /// Returns the correlations of a range.
+    pub fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
         let vector = |(vector, (_, count)): (&V, &(Ring, usize))| vector.part(range.start * count..range.end * count);
         let blocks =
             |(blocks, count): (&Wiped<Vector>, &usize)| Wiped(blocks.slice(range.start * count..range.end * count));
@@ -171,11 +173,14 @@ pub struct Stock<K, V, B> {
     /// turn holds is copied before the next turn can begin.
     turns: Mutex<Option<Turns<K>>>,
     made: RwLock<BTreeMap<K, Material<V, B>>>,
+    /// The session that made them, where it is another one.
+    origin: Mutex<Option<SessionId>>,
 }
 
 impl<K, V, B> Default for Stock<K, V, B> {
     fn default() -> Self {
-        Stock { ledger: Mutex::new(Ledger::OnDemand), turns: Mutex::new(None), made: RwLock::default() }
+        let (turns, made, origin) = Default::default();
+        Stock { ledger: Mutex::new(Ledger::OnDemand), turns, made, origin }
     }
 }
 
@@ -188,6 +193,10 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lock_origin(&self) -> MutexGuard<'_, Option<SessionId>> {
+        self.origin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn change_made(&self) -> RwLockWriteGuard<'_, BTreeMap<K, Material<V, B>>> {
         self.made.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,6 +204,7 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     /// Records draws from here on, without making correlations.
     pub fn record(&self) {
         *self.lock_turns() = None;
+        *self.lock_origin() = None;
         *self.lock_ledger() = Ledger::Recording(Demand::default());
     }
 
@@ -206,14 +216,28 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     /// Serves draws from here on from correlations that were made for this demand.
     pub fn fill(&self, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
         *self.lock_turns() = None;
+        *self.lock_origin() = None;
         *self.change_made() = made;
         *self.lock_ledger() = Ledger::Stocked(demand);
+    }
+
+    /// Serves draws from here on from correlations that another session, `origin`, made for this demand.
+    pub fn fill_from(&self, origin: SessionId, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
+        self.fill(demand, made);
+        *self.lock_origin() = Some(origin);
+    }
+
+    /// Returns the session that made the correlations, where it is another one. Keys of functions are evaluated with the
+    /// hash of the session that made them.
+    pub fn origin(&self) -> Option<SessionId> {
+        *self.lock_origin()
     }
 
     /// Discards all correlations; later draws are made where they are drawn.
     pub fn clear(&self) {
         *self.lock_ledger() = Ledger::OnDemand;
         *self.lock_turns() = None;
+        *self.lock_origin() = None;
         self.change_made().clear();
     }
 

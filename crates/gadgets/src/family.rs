@@ -4,6 +4,7 @@
 mod footprint;
 mod garbling;
 mod making;
+mod pools;
 mod revoking;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 pub use footprint::{Footprint, streamed_lookup_bytes, streaming_bytes};
 pub use garbling::GarblesAhead;
 pub use making::MakesAhead;
+pub use pools::{Pools, unpacked};
 pub use revoking::Revokes;
 
 use quorate_crypto::Seed;
@@ -84,6 +86,9 @@ pub struct Choices {
     given: BTreeMap<&'static str, &'static str>,
     /// The link for which costs are predicted, where the family chooses between protocols with the same result.
     pub link: Option<Link>,
+    /// Whether correlations come from a pool or go into one, so that none may depend on a value of the session: marks of
+    /// factors are then ignored.
+    pub pooled: bool,
 }
 
 impl Choices {
@@ -111,7 +116,7 @@ impl<S: Functions + Garbles> Computes for S {}
 /// for dry runs ([`Family::dry`]), and can make correlations ahead. What else sessions ask of it is in small traits,
 /// whose defaults serve most families.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + 'static {
+pub trait Family: Computes + MakesAhead + GarblesAhead + Pools + Revokes + 'static {
     /// The family's description.
     const DESCRIPTOR: Descriptor;
     /// Whether runs of several programs may be under way under the same keys ([`Family::branch`]).

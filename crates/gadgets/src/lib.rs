@@ -61,7 +61,7 @@ use quorate_ring::Ring;
 
 pub use compare::Width;
 pub use family::{
-    Choice, Choices, Computes, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes,
+    Choice, Choices, Computes, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes,
     streamed_lookup_bytes, streaming_bytes,
 };
 pub use functions::Functions;

@@ -146,6 +146,6 @@ impl Pika {
         }
         let (keys, c) = (self.keys(shape, keys)?, c.to_u64s());
         let ends = |_: usize, key: usize| ends(c[key], c[key].wrapping_add(1) & shape.mask());
-        Ok(Share::of((*intervals(&self.hash, &keys, 1, ends)).clone()))
+        Ok(Share::of((*intervals(&self.evaluating(), &keys, 1, ends)).clone()))
     }
 }

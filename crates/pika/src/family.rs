@@ -1,11 +1,12 @@
 //! What users see of `pika`, and what sessions need of it.
 
 use quorate_authenticated::options::{ALLOW_WEAK, MAC};
-use quorate_crypto::Seed;
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{
-    Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes, streamed_lookup_bytes,
+    Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes, packs_here,
+    streamed_lookup_bytes,
 };
 
 use crate::forms::{COMPARISONS, Comparisons};
@@ -102,6 +103,7 @@ impl Family for Pika {
 
     fn choose(&self, choices: &Choices) {
         self.set_comparisons(Comparisons::of(choices));
+        self.pooled.set(choices.pooled);
     }
 
     async fn prepare<T>(
@@ -127,6 +129,42 @@ impl MakesAhead for Pika {
 }
 
 impl GarblesAhead for Pika {}
+
+impl Pools for Pika {
+    packs_here! {}
+
+    /// Masks of factors, and what is dealt for them, belong to values of their session.
+    fn fits_pools(kind: &Kind) -> bool {
+        match kind {
+            Kind::FactorMask { .. } | Kind::TripleBy { .. } => false,
+            Kind::Triple { .. }
+            | Kind::DotTriple { .. }
+            | Kind::MatrixTriple { .. }
+            | Kind::ConvTriple { .. }
+            | Kind::BitTriple
+            | Kind::DaBit { .. }
+            | Kind::EdaBit { .. }
+            | Kind::ComparisonMask { .. }
+            | Kind::TruncMask { .. }
+            | Kind::WideEdaBit { .. }
+            | Kind::Selection { .. }
+            | Kind::Lookup { .. }
+            | Kind::Point { .. }
+            | Kind::SignKey { .. }
+            | Kind::FloorKeys { .. }
+            | Kind::BoundedFloorKey { .. }
+            | Kind::Permutation { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> SessionId {
+        self.session
+    }
+
+    fn packed_shares(&self) -> usize {
+        usize::from(!self.deals())
+    }
+}
 
 impl Revokes for Pika {}
 

@@ -85,7 +85,7 @@ impl Pika {
         if self.deals() {
             return Ok(Share::shape((places.ring(), opened.len())));
         }
-        let sums = places.sums(&self.hash, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
+        let sums = places.sums(&self.evaluating(), self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
         Ok(Share::of(sums.into_inner()))
     }
 }

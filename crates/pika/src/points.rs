@@ -53,7 +53,7 @@ impl Pika {
             return None;
         }
         let points = Zeroizing::new(r.convert(Ring::of(shape.bits())).to_u64s());
-        Some(deal(&self.hash, shape, &points, roots(Side::First, first), roots(Side::Second, second)))
+        Some(deal(self.hash(), shape, &points, roots(Side::First, first), roots(Side::Second, second)))
     }
 
     /// Passes the corrections of keys from party 2 to parties 0 and 1; returns a shape at party 2.

@@ -14,9 +14,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use quorate_crypto::{Seed, SessionId, Tccr};
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Held, Misuse, Result};
-use quorate_fss::Hash;
+use quorate_fss::{Hash, Origins};
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
@@ -50,11 +50,13 @@ pub struct State {
     pub(crate) coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     pub(crate) comparisons: Held<Comparisons>,
+    /// Whether marks of factors are ignored.
+    pub(crate) pooled: Held<bool>,
     /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
     pub(crate) session: SessionId,
-    /// The hash of the session's trees.
-    pub(crate) hash: Hash,
+    /// The hashes of trees.
+    pub(crate) hashes: Origins,
 }
 
 impl Pika {
@@ -123,9 +125,9 @@ impl Pika {
 
     /// Returns a party with these seeds, by party.
     pub(crate) fn with(me: usize, coins: [Seed; PARTIES], session: SessionId) -> Pika {
-        let (stock, comparisons, masks) = Default::default();
-        let hash = Hash::new(&Tccr::new(&session));
-        Pika(Arc::new(State { me, coins, stock, comparisons, masks, hash, session }))
+        let (stock, comparisons, masks, pooled) = Default::default();
+        let hashes = Origins::new(&session);
+        Pika(Arc::new(State { me, coins, stock, comparisons, pooled, masks, hashes, session }))
     }
 
     /// Returns another handle of this party, for runs beside those of this one: the same keys, the masks of factors of
@@ -140,15 +142,16 @@ impl Pika {
     }
 
     fn another(&self, masks: Masks) -> Pika {
-        let State { me, coins, comparisons, session, .. } = &**self;
+        let State { me, coins, comparisons, pooled, session, .. } = &**self;
         Pika(Arc::new(State {
             me: *me,
             coins: coins.clone(),
             stock: Stock::default(),
             comparisons: Held::new(comparisons.get()),
+            pooled: Held::new(pooled.get()),
             masks,
             session: *session,
-            hash: Hash::new(&Tccr::new(session)),
+            hashes: Origins::new(session),
         }))
     }
 
@@ -170,6 +173,16 @@ impl Pika {
     /// Chooses the form of comparisons; it must be the same at all parties and in dry runs.
     pub fn set_comparisons(&self, form: Comparisons) {
         self.comparisons.set(form);
+    }
+
+    /// Returns the hash of the session's own trees.
+    pub(crate) fn hash(&self) -> &Hash {
+        self.hashes.own()
+    }
+
+    /// Returns the hash of the session that made the keys of the run.
+    pub(crate) fn evaluating(&self) -> Arc<Hash> {
+        self.hashes.of(self.stock.origin())
     }
 
     /// Returns whether this party deals.

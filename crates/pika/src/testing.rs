@@ -30,7 +30,7 @@ impl PikaMalicious {
     /// Returns this party's first and second values of all leaves of dealt places, by digit.
     pub fn insecure_leaves(&self, digits: Digits, blocks: &Vector, len: usize) -> Vec<[Vector; 2]> {
         let keys = digits::keys_of(digits, self.third.pairs.me, blocks, len).unwrap_or_default();
-        let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
+        let each = |keys| digits::values(self.third.pairs.hash(), keys).map(|values| (*values).clone());
         keys.iter().map(each).collect()
     }
 

@@ -13,6 +13,7 @@ mod misuse;
 #[path = "../../attacked-spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
 mod outcomes;
+mod pools;
 mod primitives;
 mod privacy;
 mod random;

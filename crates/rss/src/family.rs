@@ -1,9 +1,11 @@
 //! The description of `rss` for users, and its interface for sessions.
 
-use quorate_crypto::Seed;
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
+use quorate_gadgets::{
+    Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes, packs_here,
+};
 
 use crate::forms::{BitForm, CorrelationForm, Forms};
 use crate::kind::Kind;
@@ -110,6 +112,25 @@ impl Family for Rss {
 impl MakesAhead for Rss {}
 
 impl GarblesAhead for Rss {}
+
+/// No correlation is bound to the session that made it.
+impl Pools for Rss {
+    packs_here! {}
+
+    fn fits_pools(kind: &Kind) -> bool {
+        match kind {
+            Kind::RandBit { .. } | Kind::EdaBit { .. } | Kind::TruncMask { .. } | Kind::WideEdaBit { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> SessionId {
+        *self.session()
+    }
+
+    fn packed_shares(&self) -> usize {
+        self.shares_held()
+    }
+}
 
 impl Revokes for Rss {}
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::Stored;
+use quorate_engine::{Packed, Result, Stored, unpack_part};
 use quorate_ring::{Bits, Module, Vector};
 
 pub(crate) use quorate_ring::Wiped;
@@ -72,5 +72,25 @@ impl Stored for Shared<Bits> {
 
     fn write_part(&mut self, start: usize, part: &Self) {
         self.shares.iter_mut().zip(&part.shares).for_each(|(whole, part)| whole.write_lanes_at(start, part));
+    }
+}
+
+impl Packed for Shared<Vector> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.shares.iter().for_each(|share| share.pack(out));
+    }
+
+    fn unpack(&mut self, bytes: &mut &[u8]) -> Result<()> {
+        self.shares.iter_mut().try_for_each(|share| unpack_part(share, bytes))
+    }
+}
+
+impl Packed for Shared<Bits> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.shares.iter().for_each(|share| share.pack(out));
+    }
+
+    fn unpack(&mut self, bytes: &mut &[u8]) -> Result<()> {
+        self.shares.iter_mut().try_for_each(|share| unpack_part(share, bytes))
     }
 }

@@ -16,6 +16,7 @@ mod int_div;
 mod masks;
 mod misuse;
 mod one_key;
+mod pools;
 mod primitives;
 mod privacy;
 mod random;

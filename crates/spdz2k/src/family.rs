@@ -6,7 +6,7 @@ use quorate_authenticated::{Authenticated, Kind};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
+use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes};
 
 use crate::dealer::{self, Dealer};
 use crate::make::Protocols;
@@ -121,6 +121,8 @@ impl MakesAhead for Spdz2k {
 }
 
 impl GarblesAhead for Spdz2k {}
+
+impl Pools for Spdz2k {}
 
 impl Revokes for Spdz2k {
     fn cut_off(&self) {

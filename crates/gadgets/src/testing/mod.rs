@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Checked, Costs, Ctx, Error, Form, Party, Phase, Result, Sharing, dry};
+use quorate_engine::{Checked, Costs, Ctx, Demand, Error, Form, Party, Phase, Result, Sharing, dry};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::extremum::{Best, extremum};
@@ -13,6 +13,7 @@ pub mod convolutions;
 pub mod exhaustive;
 pub mod lookups;
 pub mod orders;
+pub mod pools;
 pub mod secrets;
 pub mod trunc_paper;
 pub mod wide;
@@ -20,6 +21,9 @@ pub mod wide;
 /// The variable with the choices of a process among the options of the family under test, as `NAME=VALUE,NAME=VALUE`.
 /// Where it is set, parties make their correlations ahead.
 pub const CHOICES: &str = "QUORATE_TEST_CHOICES";
+
+/// The variable that makes tests draw correlations of another session, which were bytes in between.
+pub const POOLS: &str = "QUORATE_TEST_POOLS";
 
 /// Choices that tests make of the families that have such options: tests of keys ask for keys, and most tests are not
 /// about the making of correlations.
@@ -40,13 +44,25 @@ fn choices<S: Family>() -> Choices {
 
 /// Makes the correlations that `work` will draw, if the process makes them ahead.
 async fn make_ahead<S: Family>(s: &S, ctx: &Ctx, work: impl AsyncFn(&S, &Ctx) -> Result<()>) -> Result<()> {
+    if std::env::var_os(POOLS).is_some() {
+        let demand = recorded((ctx.parties(), ctx.me()), work)?;
+        return pools::fill_from_another(s, ctx, demand, false).await;
+    }
     if std::env::var_os(CHOICES).is_none() {
         return Ok(());
     }
-    let dry = S::dry(ctx.parties(), ctx.me(), &choices::<S>())?;
+    s.prepare(ctx, recorded((ctx.parties(), ctx.me()), work)?, async |_: &Ctx| Ok(())).await.map(drop)
+}
+
+/// Returns the demand of `work`, from a dry run of a party.
+fn recorded<S: Family>(
+    (parties, me): (usize, usize),
+    work: impl AsyncFn(&S, &Ctx) -> Result<()>,
+) -> Result<Demand<S::Kind>> {
+    let dry = S::dry(parties, me, &choices::<S>())?;
     dry.record_demand();
-    dry::run(ctx.me(), ctx.parties(), Phase::Online, async |ctx: &Ctx| work(&dry, ctx).await)?;
-    s.prepare(ctx, dry.take_demand(), async |_: &Ctx| Ok(())).await.map(drop)
+    dry::run(me, parties, Phase::Online, async |ctx: &Ctx| work(&dry, ctx).await)?;
+    Ok(dry.take_demand())
 }
 
 /// Sets up a party's end of a family, in a run of its own.

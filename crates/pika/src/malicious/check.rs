@@ -164,7 +164,7 @@ impl Third {
         }
         if !transcript.is_dealer() {
             for places in made.iter_mut().flat_map(|made| &mut made.places) {
-                let of_party = (&self.pairs.hash, self.pairs.me, *self.keys[0].alpha);
+                let of_party = (self.pairs.hash(), self.pairs.me, *self.keys[0].alpha);
                 places.check(of_party, coins.of_leaves.as_mut(), &mut transcript)?;
             }
         }

@@ -195,10 +195,10 @@ impl Batch<'_> {
             let [first, second] = [Side::First, Side::Second]
                 .map(|side| Roots::new(side, roots.0[usize::from(side == Side::Second)].wide_words().to_vec()));
             let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
-            let dealt = verified::deal(&self.third.pairs.hash, shape, points, alpha, first, second);
+            let dealt = verified::deal(self.third.pairs.hash(), shape, points, alpha, first, second);
             let both = || [0, 1].map(|i| roots.0[i].wide_words());
             let corrections = dealt.bytes().to_vec();
-            let sent = self.adversary.keys_told(corrections, || (&self.third.pairs.hash, shape, alpha, both()));
+            let sent = self.adversary.keys_told(corrections, || (self.third.pairs.hash(), shape, alpha, both()));
             let corrections = self.send_each(sent).await?;
             return Ok(Digit { shape, roots, corrections });
         }
@@ -227,7 +227,7 @@ impl Batch<'_> {
         }
         let upper = dealt.keys.last().ok_or(NO_KEYS)?;
         let keys = upper.keys(side_of(self.third.pairs.me))?;
-        let [first, _] = values(&self.third.pairs.hash, &keys);
+        let [first, _] = values(self.third.pairs.hash(), &keys);
         Ok(Summands(vec![first.convert(wide)]))
     }
 }

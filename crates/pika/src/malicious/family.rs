@@ -8,7 +8,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{
-    Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Revokes, streamed_lookup_bytes,
+    Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Pools, Revokes, streamed_lookup_bytes,
 };
 
 use super::PikaMalicious;
@@ -91,6 +91,8 @@ impl MakesAhead for PikaMalicious {
 }
 
 impl GarblesAhead for PikaMalicious {}
+
+impl Pools for PikaMalicious {}
 
 impl Revokes for PikaMalicious {
     fn cut_off(&self) {

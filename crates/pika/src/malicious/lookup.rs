@@ -60,7 +60,7 @@ impl PikaMalicious {
         let (n, choices) = (table.place_bits(), digits.choices());
         let make = || {
             let entries = table.entries.convert(ring).to_u64s();
-            Windows::new(self.third.pairs.hash.kernel(), n, digits.lower_bits(), ring, &entries)
+            Windows::new(self.third.pairs.hash().kernel(), n, digits.lower_bits(), ring, &entries)
         };
         let words = !ctx.is_dry() && !self.third.pairs.deals();
         let windows = words.then(|| table.entries.kept(make, |kept| kept.ring() == ring && kept.place_bits() == n));
@@ -105,7 +105,7 @@ impl PikaMalicious {
             };
             return Ok((shape(choices.max(1)), shape(choices)));
         };
-        let hash = &self.third.pairs.hash;
+        let hash = self.third.pairs.hash();
         let keys = keys_of(digits, self.third.pairs.me, blocks, len)?;
         let reduced = |[share, tag]: [Wiped<Vector>; 2]| {
             let reduce = |x: &Vector| Linear::Reduce(wide).apply(x);
