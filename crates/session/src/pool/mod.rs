@@ -20,7 +20,7 @@ mod common;
 pub(crate) mod content;
 mod keeps;
 mod making;
-mod notes;
+pub(crate) mod notes;
 mod purse;
 mod using;
 

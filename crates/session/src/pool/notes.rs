@@ -114,7 +114,7 @@ fn read_offer(note: &mut &[u8]) -> Option<Offer> {
             return None;
         }
         let [reserved, end, count] = [number(note)?, number(note)?, number(note)?];
-        if count as usize > MOST_STRETCHES {
+        if count as usize > MOST_STRETCHES || reserved > end {
             return None;
         }
         let (mut stretches, mut before) = (Vec::new(), reserved);
