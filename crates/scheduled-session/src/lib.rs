@@ -64,6 +64,12 @@ mod seen {
     pub(crate) struct Campaigns;
 }
 
+/// What a request asks of pools, which the queue passes on.
+mod pool {
+    pub(crate) struct Level;
+    pub(crate) struct Supply;
+}
+
 /// A plan, which the queue passes on.
 mod plan {
     pub(crate) struct Plan;

@@ -136,7 +136,7 @@ impl Member {
                 None => {}
             }
         });
-        let outcome = Outcome { revealed: vec![], stats: RunStats, needs: None, branch: None };
+        let outcome = Outcome { revealed: vec![], stats: RunStats, needs: None, branch: None, made: vec![] };
         let result = if ending == Ending::Well { Ok(outcome) } else { Err(SessionError) };
         let answer = (ending != Ending::TooLarge).then(|| (job.reply, Reply { party: self.me, result }));
         part.end(ending, answer);
@@ -223,6 +223,7 @@ impl World {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            supplies: None,
             campaigns: Default::default(),
             progress: Default::default(),
             reply: reply.clone(),
