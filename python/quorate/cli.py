@@ -26,6 +26,7 @@ from quorate._command._jobs import add_job, run_job
 from quorate._command._kept import add_kept, run_kept
 from quorate._command._keygen import keygen
 from quorate._command._operators import add_operator, run_operator
+from quorate._command._preprocess import add_preprocess, run_preprocess
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
@@ -61,6 +62,13 @@ def _parser() -> argparse.ArgumentParser:
         )
     )
     _add_party(commands.add_parser("party", help="runs one party of a deployment", **_SCRIPT))
+
+    preprocess = commands.add_parser(
+        "preprocess", help="makes the correlations of a script's runs ahead, for the parties' pools", **_SCRIPT
+    )
+    add_preprocess(preprocess)
+    add_file_options(preprocess, one_party=True)
+    _add_options(preprocess)
 
     keygen = commands.add_parser(
         "keygen", help="creates the TLS key and certificate of a party, and prints the fingerprint"
@@ -131,6 +139,9 @@ def _add_party(party: argparse.ArgumentParser) -> None:
         metavar="FILE",
         default=None,
         help="log reveals, with recipients and times, to this file, as JSON lines",
+    )
+    party.add_argument(
+        "--pool", metavar="DIR", default=None, help="take correlations from this folder of `quorate preprocess`"
     )
 
     add_file_options(party, one_party=True)
@@ -258,7 +269,7 @@ def _options(given: list[str]) -> argparse.Namespace:
     parser = _parser()
     options, others = parser.parse_known_args(_switched(given[:end]))
     options.arguments = others + given[end + 1 :]
-    if options.arguments and options.command not in ("run", "party", "explain"):
+    if options.arguments and options.command not in ("run", "party", "explain", "preprocess"):
         parser.error(f"unrecognized arguments: {' '.join(options.arguments)}")
     for other in others:
         if meant := _meant(other, options):
@@ -294,7 +305,7 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
     name = argument.lstrip("-").partition("=")[0].lower().replace("_", "-")
     if not argument.startswith("-") or len(name) < 3:
         return None
-    if name in ("approve", "audit", "session"):
+    if name in ("approve", "audit", "session", "pool"):
         return "this is for one party of a deployment: quorate party"
     if name in LOCAL:
         return f"this is no option of the command, but of local sessions in a script: qr.local({name}=...)"
@@ -313,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started_by = os.path.basename(sys.argv[0])
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        if options.command in ("party", "serve"):
+        if options.command in ("party", "preprocess", "serve"):
             forbid_core_dumps()
             end_in_time(always=options.command == "serve")
         status = _COMMANDS[options.command](options)
@@ -372,6 +383,7 @@ def _party(options: argparse.Namespace) -> int:
         session=options.session,
         approve=options.approve,
         audit=options.audit,
+        pool=options.pool,
         options=_chosen(options),
         **file_settings(options),
     )
@@ -419,6 +431,10 @@ def _keygen(options: argparse.Namespace) -> int:
     return OK
 
 
+def _preprocess(options: argparse.Namespace) -> int:
+    return run_preprocess(options, _chosen(options))
+
+
 def _doctor(options: argparse.Namespace) -> int:
     return run_doctor(options, _chosen(options))
 
@@ -452,6 +468,7 @@ _COMMANDS = {
     "demo": _demo,
     "run": _run,
     "party": _party,
+    "preprocess": _preprocess,
     "keygen": _keygen,
     "audit": run_audit,
     "doctor": _doctor,

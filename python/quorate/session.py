@@ -28,6 +28,7 @@ from quorate._session._kept_memory import Memory
 from quorate._session._link_speed import measured
 from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
+from quorate._session._pools import pool_of
 from quorate._session._requests import Asking
 from quorate._session._settings import settings
 from quorate._session._signals import Watch
@@ -558,7 +559,12 @@ def local(
 
 
 @named(*OPTIONS)
-def connect(path: str | os.PathLike[str], session: str | None = None, **options: Any) -> Session:
+def connect(
+    path: str | os.PathLike[str],
+    session: str | None = None,
+    pool: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) describes. Waits for the other parties.
 
     The file, or `quorate party --approve`, may list approved runs; all others are then refused. Either may also name an
@@ -571,6 +577,8 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
         path: this party's configuration.
         session: the name by which the parties of this session meet, 1 to 64 bytes; `quorate party --session` overrides
             it. By default it is the script's ("interactive" without one), and other options make another session.
+        pool: the folder of correlations that `quorate preprocess` made; by default `pool` in the file, if it is there.
+            `quorate party --pool` overrides it. All parties use a pool, or none does.
         options: those of `qr.local` except shadow, seed and check. All except strict and threads must be the same at
             all parties.
 
@@ -580,9 +588,11 @@ def connect(path: str | os.PathLike[str], session: str | None = None, **options:
         ProgramMismatch: another party chose other options.
         PeerTimeout: a party did not connect in time, or has not opened this session.
     """
-    chosen = Options.of(options, ("path", "session"), local=False)
+    chosen = Options.of(options, ("path", "session", "pool"), local=False)
+    used = pool_of(path, settings.pool if settings.pool is not None else pool)
     with _names.chosen(session) as name:
-        native, watches = connected(path, chosen.parts, name)
+        located = None if used is None else (str(used.folder), used.key(), "use" if settings.making is None else "make")
+        native, watches = connected(path, chosen.parts, name, located)
         opened = Session(native, options=chosen)
         opened._watches, opened._config = watches, Path(path)
         name.bind(opened)

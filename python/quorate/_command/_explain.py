@@ -75,6 +75,9 @@ class Explaining(Session):
         """Plans the run instead of running it, and returns placeholders."""
         return self._planned(arrays, to)
 
+    def _noted(self, raw: dict[str, Any]) -> None:
+        """Takes note of a run that was planned, as the native module describes it."""
+
     def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
         """Plans a run and returns placeholders. `tells` describes what an owner announces by it, if it does."""
         raw = self._native.plan(
@@ -83,4 +86,5 @@ class Explaining(Session):
         self._done += raw["executed"]
         self._last = raw["program"]
         self._book.plans.append(Plan.of(raw, self, self._network, tells))
+        self._noted(raw)
         return [Placeholder(array.shape) for array in arrays]

@@ -48,7 +48,11 @@ def file_settings(options: argparse.Namespace) -> dict[str, Any]:
         ConfigError: a file does not exist, or a form is not valid.
     """
     given = options.input
-    inputs = ({} if given is None else {MINE: given}) if options.command == "party" else parse_owned(given, "--input")
+    inputs = (
+        ({} if given is None else {MINE: given})
+        if options.command in ("party", "preprocess")
+        else parse_owned(given, "--input")
+    )
     forms = parse_owned(options.form, "--form")
     for file in inputs.values():
         if not Path(file).is_file():

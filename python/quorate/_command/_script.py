@@ -24,6 +24,10 @@ def session(session: str | None = None, **options: Any) -> Session:
     Otherwise all parties run in this process.
     """
     chosen = {**options, **settings.options}
+    if settings.config is not None and settings.making is not None:
+        from quorate._command._preprocess import Preprocessing
+
+        return Preprocessing(connect(settings.config, session, **chosen), settings.making)
     if settings.config is not None and settings.explained is None:
         return connect(settings.config, session, **chosen)
     opened = local(settings.protocol, settings.parties, settings.network, **chosen)

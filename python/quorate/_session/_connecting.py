@@ -14,13 +14,19 @@ from quorate._session._signals import Watch
 __all__ = ["closed", "connected"]
 
 
-def connected(path: str | os.PathLike[str], options: dict[str, Any], name: Chosen) -> tuple[_quorate.Session, Watch]:
+#: The folder of a pool, its key, and "use" or "make".
+Pool = tuple[str, bytes, str]
+
+
+def connected(
+    path: str | os.PathLike[str], options: dict[str, Any], name: Chosen, pool: Pool | None
+) -> tuple[_quorate.Session, Watch]:
     """Connects this party. While the session is open, SIGTERM ends the process, and forks close its sockets."""
     _forks.watch()
     watches = _signals.watch()
     try:
         with constraints(name.name, name.is_default) as held:
-            return _quorate.Session.connect(os.fspath(path), options, held), watches
+            return _quorate.Session.connect(os.fspath(path), options, held, pool), watches
     except BaseException:
         _signals.unwatch(watches)
         raise

@@ -32,6 +32,8 @@ class Settings:
     audit: str | None = None
     session: str | None = None
     script: str | None = None
+    pool: str | None = None
+    making: Any = None  # under `quorate preprocess`, the supply of the pools that the script's sessions fill
 
     def copied(self) -> Settings:
         """Returns a copy, which later changes do not change."""
