@@ -282,6 +282,7 @@ def test_names_of_the_settings_are_taken_at_any_port(inside: Desk) -> None:
         "/sign-in", {"name": "ada", "token": inside.token}, host="one.localhost:1", origin="https://one.localhost:1"
     )
     assert answer.status == 303
+    assert inside.get("/", host="two.localhost").status == 421
 
 
 def test_the_console_is_not_at_the_address_of_clients(shared: Desk) -> None:
@@ -363,6 +364,11 @@ def test_a_session_at_one_connection_is_none_at_another(inside: Desk) -> None:
     answer = inside.send((first + second).encode())
     text = answer.body.decode("utf-8", "replace")
     assert answer.status == 200 and text.count("HTTP/1.1 303") == 1
+
+
+@pytest.mark.parametrize("path", ITEMS)
+def test_things_that_are_not_there(path: str, inside: Desk) -> None:
+    assert inside.get(path).status == 404
 
 
 # ---- operators -----------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from consoling import SUMS, Desk, desk
 from jobbing import PARAMETERS, approval
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
-from quorate.console import Operator, _acts, _plans, propose_program
-from quorate.console._acts import acts
+from quorate.console import Operator, _acts, _plans, operators, propose_program
+from quorate.console._acts import Acts, acts
 from quorate.console._plans import Plans
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
@@ -158,6 +158,31 @@ def test_an_operator_who_is_removed_within_the_act_does_nothing(inside: Desk, tm
         assert not approved(store)
 
 
+def test_a_server_without_jobs_approves_no_program(inside: Desk, tmp_path: Path) -> None:
+    _, path = inside.program(tmp_path)
+    settings, key = inside.net.servers[0].settings, inside.net.servers[0].key
+    with inside.store() as store:
+        (ada,) = operators(store)
+        own = Acts(store, settings, key, has_jobs=False)
+        with pytest.raises(Refused, match=r"add \[jobs\] to serve.toml, and start it again"):
+            own.approve(ada, bytes.fromhex(path.rpartition("/")[2]), inside.shown(path))
+        assert not approved(store)
+    assert approve_at(inside, path)[0] == 303, "one with jobs does"
+
+
+def test_a_program_that_was_altered_in_the_store_is_not_shown(inside: Desk, tmp_path: Path) -> None:
+    file = approval(tmp_path, SUMS, inside.net.key)
+    with inside.store() as store:
+        approve(store, read_approval(file))
+        program = read_approval(file).hash
+        store.write(lambda c: c.execute("UPDATE programs SET code = ?", (b"x",))).result()
+        answer = inside.get(f"/programs/{program.hex()}")
+        assert answer.status == 409 and b"approve its file again" in answer.body
+        store.write(lambda c: c.execute("DELETE FROM programs")).result()
+        approve(store, read_approval(file))
+    assert inside.get(f"/programs/{program.hex()}").status == 200
+
+
 def test_refuse_removes_a_proposal_and_says_so(inside: Desk, tmp_path: Path) -> None:
     _, path = inside.program(tmp_path)
     assert inside.post(f"{path}/refuse", {"csrf": inside.csrf()}).status == 303
@@ -193,6 +218,7 @@ def test_a_campaign_is_shown_approved_and_closed(inside: Desk) -> None:
     for part in (campaign.hash.hex(), "ANY: each program", "3 invitations", "1 clients, before a program runs",
                  fields["closes"], "salary", "from 0 to 63", "https://survey.example"):  # fmt: skip
         assert part in text
+    assert inside.post(f"{path}/plan", {"csrf": inside.csrf(), "run": "yes"}).status == 409
     assert approve_at(inside, path)[0] == 303
     own = f"/campaigns/{campaign.hash.hex()}"
     assert b"<dd>open</dd>" in inside.get(own).body
@@ -312,6 +338,8 @@ def test_one_plan_is_made_at_a_time(inside: Desk, tmp_path: Path) -> None:
         assert plans._busy.acquire(blocking=False)
         with pytest.raises(Refused, match="another plan is being made: wait a minute"):
             plans.make(program, {"rows": 5, "region": "north"})
+        plans._busy.release()
+        assert len(plans.make(program, {"rows": 5, "region": "north"})) == 1
 
 
 # ---- what is written is text ---------------------------------------------------------------------------------------

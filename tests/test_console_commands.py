@@ -21,7 +21,9 @@ from quorate._command import _campaigns
 from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, approved
 from quorate.cli import main
 from quorate.console import add_operator, operators
+from quorate.console._run import begin
 from quorate.errors import ConfigError
+from quorate.serve._run import Beside
 from quorate_client import ClientKey, ServiceKey
 from serving import SOON, Served, as_process
 
@@ -123,6 +125,14 @@ def test_a_console_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jinja2" else found(name))
     with pytest.raises(ConfigError, match="needs jinja2: pip install jinja2"):
         _campaigns._console(None)  # type: ignore[arg-type]
+
+
+def test_a_console_needs_its_table(tmp_path: Path) -> None:
+    """`Serving` starts none without it; who starts one by hand is told."""
+    settings = Served(tmp_path, 0, 1, Limits()).settings
+    beside = Beside(settings, ServiceKey.generate(), None, None, lambda: True)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"serve.toml has no \[console\]: state where it listens"):
+        begin(beside)
 
 
 def test_a_server_serves_a_console_and_ends_in_time(tmp_path: Path) -> None:

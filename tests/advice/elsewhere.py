@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from advice import clients, jobs, kept, operations
+from advice import clients, console, jobs, kept, operations
 
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
 BY_TEST: dict[str, list[str]] = {
     **clients.BY_TEST,
+    **console.BY_TEST,
     **jobs.BY_TEST,
     **kept.BY_TEST,
     **operations.BY_TEST,
@@ -433,7 +434,7 @@ NO_ADVICE: dict[str, str] = {
     "about jobs, and they wait: compare its clock, and see its log": "a line of the log: test_job_serve looks for it",
     "  list of servers: {}": "a caption",
     "the program is code with the rights of this server's user: read it": "said whenever a program is approved",
-    "from quorate.jobs._child import main": "a program of Python",
+    "sys.path.insert(0, sys.argv[1])": "a program of Python",
     "a network with hidden layers has no {}: see {}": "names the attribute that has it",
     "{} take": "a key of lines that were warned of",
     "{} reveal": "a key of lines that were warned of",

@@ -9,6 +9,7 @@ import functools
 import hmac
 import logging
 import time
+import traceback
 import urllib.parse
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib import resources
@@ -80,6 +81,8 @@ _ITEMS = {
 _FILES = {"/style.css": "text/css", "/icon.svg": "image/svg+xml"}
 
 Form = dict[str, str]
+
+_PAGES_ONLY = "use the links and forms of the console's pages"
 
 
 class Console:
@@ -170,31 +173,27 @@ class Console:
             raise Refused(421, "this console is not called so", "name the host in `names` of [console] in serve.toml")
         if request.method not in ("GET", "HEAD"):
             if request.headers.getlist("origin") != [f"https://{hosts[0]}"]:
-                raise Refused(403, "this form is not of a page of this console", "open the console, and use its forms")
+                raise Refused(403, "this form is not of a page of this console", _PAGES_ONLY)
             if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
-                raise Refused(403, "this form is not of a page of this console", "open the console, and use its forms")
+                raise Refused(403, "this form is not of a page of this console", _PAGES_ONLY)
 
     def _failed(self, request: Request, error: Exception) -> Response:
         """Returns the page of an error, without its text unless it is for this reader."""
         if isinstance(error, Refused):
-            status, what, do = error.status, error.what, error.do
+            told = error
         elif isinstance(error, HTTPException):
             what = "this path takes other methods" if error.status_code == 405 else "there is no such page"
-            status, do = error.status_code, "use the console's own links"
+            told = Refused(error.status_code, what, _PAGES_ONLY)
         elif isinstance(error, StoreError):
             LOG.error("%s", error, extra=about("store.error"))
-            status, what, do = 503, "the store cannot be used now", "look at this server's log, and try again"
+            told = Refused(503, "the store cannot be used now", "look at this server's log, and try again")
         else:
-            place = error.__traceback__
-            while place is not None and place.tb_next is not None:
-                place = place.tb_next
-            at = "" if place is None else f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}"
-            LOG.error(
-                "an error in the console, of type %s, at %s", type(error).__name__, at, extra=about("console.error")
-            )
-            status, what, do = 500, "the console has an error", "look at this server's log"
-        session = self._session(request) if status != 421 else None
-        made = self._render("error.html", session, {"what": what, "do": do, "title": "Refused"}, status)
+            fields = (type(error).__name__, _place_of(error))
+            LOG.error("an error in the console, of type %s, at %s", *fields, extra=about("console.error"))
+            told = Refused(500, "the console has an error", "look at this server's log, and try again")
+        session = self._session(request) if told.status != 421 else None
+        shown = {"what": told.what, "do": told.do, "title": "Refused"}
+        made = self._render("error.html", session, shown, told.status)
         made.headers["Connection"] = "close"  # a body may be left
         return made
 
@@ -227,9 +226,8 @@ class Console:
         if found is None or found.name != form.get("name", "").strip():
             self._failures.count(address)
             LOG.warning("a sign-in at the console has failed, from %s", address, extra=about("console.sign_in_failed"))
-            return self._render(
-                "sign_in.html", None, {"trouble": "There is no operator of this name with this token."}, 403
-            )
+            trouble = "There is no operator of this name with this token."
+            return self._render("sign_in.html", None, {"trouble": trouble}, 403)
         await run_in_threadpool(self._acts.note, found, "signed in")
         self._sessions.close(request.cookies.get(self._cookie, ""))
         answer = RedirectResponse("/", 303)
@@ -254,7 +252,7 @@ class Console:
         """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/x-www-form-urlencoded":
-            raise Refused(415, "this is no form of this console", "use its pages")
+            raise Refused(415, "this is no form of this console", _PAGES_ONLY)
         length = length_up_to(request, MOST_FORM_BYTES)
         with self._memory.held(holder_of(request.client.host if request.client else "")) as held:
             body = await read(request, length, held)
@@ -263,9 +261,9 @@ class Console:
                 body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
             )
         except ValueError:
-            raise Refused(400, "this form cannot be read", "use the console's pages") from None
+            raise Refused(400, "this form cannot be read", _PAGES_ONLY) from None
         if len(dict(fields)) != len(fields):
-            raise Refused(400, "this form has a field twice", "use the console's pages")
+            raise Refused(400, "this form has a field twice", _PAGES_ONLY)
         return dict(fields)
 
     def _check_form(self, session: Session | None, form: Form) -> Session:
@@ -277,7 +275,7 @@ class Console:
         if session is None:
             raise Refused(403, "you are not signed in any more", "sign in, and do it again")
         if not hmac.compare_digest(form.get("csrf", "").encode("utf-8", "replace"), session.csrf.encode()):
-            raise Refused(403, "this form is of another session", "open the page again, and use its form")
+            raise Refused(403, "this form is of another session", _PAGES_ONLY)
         return session
 
     # ---- pages ---------------------------------------------------------------------------------------------------
@@ -343,7 +341,7 @@ class Console:
         """Executes the program for its plan, and shows the proposal with it."""
         found = self._pages.proposal(id_)["proposal"]
         if found.kind != "program":
-            raise Refused(409, "a campaign has no plan", "look at what it asks for")
+            raise Refused(409, "a campaign has no plan", "read what it asks for")
         if form.get("run") != "yes":
             raise Refused(409, "you have not said that the program may run here", "go back, and tick the box")
         plans, trouble, program = None, "", found.program
@@ -355,6 +353,12 @@ class Console:
         except Refused as error:
             trouble = str(error)
         return self._render("proposal.html", session, self._pages.proposal(id_, plans, form, trouble))
+
+
+def _place_of(error: BaseException) -> str:
+    """Returns the file and the line where an error was raised."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return "".join(f"{one.filename}:{one.lineno}" for one in last)
 
 
 def _without_port(host: str) -> str:
@@ -370,7 +374,7 @@ def _id_of(request: Request) -> bytes:
     """
     text = str(request.path_params["id"])
     if len(text) != 64 or not set(text) <= set("0123456789abcdef"):
-        raise Refused(404, "there is no such page", "use the console's own links")
+        raise Refused(404, "there is no such page", _PAGES_ONLY)
     return bytes.fromhex(text)
 
 

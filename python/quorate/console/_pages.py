@@ -28,6 +28,8 @@ from quorate_client.keys import to_text
 
 __all__ = ["Pages", "parameters_of"]
 
+_LISTS = "look at the list for those that are"
+
 #: Jobs that a page lists.
 _MOST_JOBS = 200
 
@@ -101,7 +103,7 @@ class Pages:
         for one in approved_programs(self.store):
             if one.hash == hash_:
                 return one
-        raise Refused(404, "no such program is approved here", "look at the list of programs")
+        raise Refused(404, "no such program is approved here", _LISTS)
 
     def proposals(self) -> dict[str, Any]:
         """What waits for an operator."""
@@ -166,7 +168,7 @@ class Pages:
         """
         found = None if self.jobs is None else self.jobs.queue.job(id_)
         if self.jobs is None or found is None:
-            raise Refused(404, "this server does not have this job", "look at the list of jobs")
+            raise Refused(404, "this server does not have this job", _LISTS)
         names = {one.hash: one.name for one in approved_programs(self.store)}
         return {**_job_fields(found, names), "started_at": self.jobs.queue.started_at(id_)}
 
