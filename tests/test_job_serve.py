@@ -289,12 +289,12 @@ def test_a_server_that_cannot_run_jobs_is_logged_once(net: Network, caplog: pyte
     net.queued(servers=(0,))
     jobs, status = net.jobs(0), [401]
     turns = Turns(jobs.queue, jobs.runner, range(1, 3), lambda server, _: status[0] if server == 2 else 404)
-    for status[0] in (401, 401, 503, 503, 404, 503, 0):
+    for status[0] in (401, 401, 500, 500, 404, 503, 500, 0):
         turns.wake()
         turns._later.clear()
         turns.look()
     logged = [record.getMessage() for record in caplog.records if "about jobs" in record.getMessage()]
-    assert [text.partition(" about")[0] for text in logged] == [f"server 2 answers {s}" for s in (401, 503, 503)]
+    assert [text.partition(" about")[0] for text in logged] == [f"server 2 answers {s}" for s in (401, 500, 500)]
 
 
 def test_a_job_that_a_server_lacks_does_not_delay_the_next_one(net: Network) -> None:

@@ -118,6 +118,10 @@ def test_a_job_that_a_server_lacks_is_asked_about_ever_more_rarely(
         now[0] += turns.look()
     pauses = [round(later - before, 3) for before, later in itertools.pairwise(asked)]
     assert pauses[:8] == [0.5, 1, 2, 4, 8, 16, 32, 60] and set(pauses[8:]) == {60}
+    net.runner(0).check = lambda _: (_ for _ in ()).throw(Refused(503, "another job runs here", "try later"))
+    now[0] += 100
+    assert turns.look() == 2.0  # it is due, and there is no room: that is no reason to look all the time
+    del net.runner(0).check
     turns.wake(lacking)
     turns.look()
     assert asked[-1] == now[0]  # its request came again

@@ -228,6 +228,21 @@ def test_changes_are_logged_once_and_never_flood(ring: Ring, caplog: pytest.LogC
     assert last.quorate_fields == {"server": 1, "state": "unreachable"}  # type: ignore[attr-defined]
 
 
+def test_a_server_that_halts_is_logged_though_it_is_up(ring: Ring, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "quorate.serve"):
+        for state in (ACCEPTS, (True, "ends"), (True, "halted"), (True, "halted"), (False, "accepts"), ACCEPTS):
+            ring.steady[0] += 20
+            ring.all[1] = ring.made(1, state=lambda state=state: state)
+            ring.told(0, 1)
+    halted = "Server 1 has detected cheating, and runs no jobs until its operator says so."
+    assert [one.getMessage() for one in caplog.records if "server 1 is" in one.getMessage()] == [
+        "server 1 is up",
+        f"server 1 is up: {halted}",
+        "server 1 is up: Server 1 cannot use its store: see its log.",
+        "server 1 is up",
+    ]
+
+
 # ---- strangers -----------------------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,6 @@ LOG = logging.getLogger("quorate.serve")
 _LOOK_S = 2.0
 _PAUSE_S = 5.0  # after a server did not answer, or could not start a job
 _FIRST_S, _LONGEST_S = 0.5, 60.0  # pauses of a job that a server lacks or waits with
-_SHORTEST_S = 0.05
 _CALL_S = 5.0
 _END_S = 0.5
 
@@ -155,7 +154,8 @@ class Turns:
             pause = self._turn(job)
             if pause is not None:
                 return pause
-        return min([_LOOK_S, *(max(self._wait_of(job), _SHORTEST_S) for job in list(self._later))])
+        waits = [self._wait_of(job) for job in list(self._later)]
+        return min([_LOOK_S, *(wait for wait in waits if wait > 0)])  # those that were not asked about wait for a place
 
     def _wait_of(self, job: bytes) -> float:
         """Returns the seconds until a job is asked about again."""
@@ -218,9 +218,12 @@ class Turns:
         return answers
 
     def _log_changes(self, answers: dict[int, int]) -> None:
-        """Logs which server cannot run jobs, once for each status; `call` logs that there is no answer."""
+        """Logs which server cannot run jobs, once for each status.
+
+        `call` logs that there is no answer. A server without room answers 503.
+        """
         for server, status in answers.items():
-            odd = 0 if status in (0, 200, 409, *_OF_THIS_JOB) else status
+            odd = 0 if status in (0, 200, 409, 503, *_OF_THIS_JOB) else status
             if odd not in (0, self._odd.get(server)):
                 text = "server %s answers %s about jobs, and they wait: compare its clock, and see its log"
                 LOG.warning(text, server, odd, extra=about("peer.odd", server=server, status=odd))

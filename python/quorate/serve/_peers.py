@@ -14,7 +14,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from quorate._quorate import __version__
 from quorate.campaigns import Refused
@@ -103,9 +102,16 @@ class _Peer:
     kind: str = "unknown"  # the word for its state, and when that began
     since: float = 0.0
     announced: str = "unknown"  # the last one that was told by `changed`, and that which is in the log
-    logged: str = "unknown"
+    logged: str = "unknown "
     logged_at: float | None = None
     woken: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    @property
+    def word(self) -> str:
+        """Why it takes no jobs although it answers; nothing of one that is about to end, which is no news."""
+        if self.kind != "up" or self.facts is None:
+            return ""
+        return ("halted" if self.facts.jobs == "halted" else "") if self.facts.ready else "store"
 
 
 class Peers:
@@ -278,8 +284,9 @@ class Peers:
                 is_changed = is_changed or state.state != peer.announced
                 peer.announced = state.state
                 is_due = peer.logged_at is None or now - peer.logged_at >= self._timeout_s
-                if state.state != peer.logged and is_due:
-                    peer.logged, peer.logged_at = state.state, now
+                word = f"{state.state} {peer.word}"
+                if word != peer.logged and is_due:
+                    peer.logged, peer.logged_at = word, now
                     logged.append(state)
         if is_changed:
             self._changed()
@@ -392,8 +399,7 @@ def _signed(caller: bytes, called: bytes, at: int) -> bytes:
 
 
 def _log(state: PeerState) -> None:
-    fields: dict[str, Any] = about("peer.state", server=state.server, state=state.state)
-    if state.state == "up":
-        LOG.info("server %s is up%s", state.server, f": {state.detail}" if state.detail else "", extra=fields)
-    else:
-        LOG.warning("server %s is %s: %s", state.server, state.state, state.detail, extra=fields)
+    fields = about("peer.state", server=state.server, state=state.state)
+    level = logging.WARNING if state.detail else logging.INFO
+    detail = f": {state.detail}" if state.detail else ""
+    LOG.log(level, "server %s is %s%s", state.server, state.state, detail, extra=fields)
