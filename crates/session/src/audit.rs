@@ -1,8 +1,6 @@
 //! The log of reveals: a line of JSON for the beginning and for the end of each run. The line is on the disk before the
-//! run continues. It states what is revealed, to whom, when and by which program; it contains no value. Each line has the
-//! hash of the one before (see `chain`).
-
-mod chain;
+//! run continues. It states what is revealed, to whom, when and by which program; it contains no value. Each line has
+//! the hash of the one before (see `chain`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quorate_graph::Hash;
 
+use crate::chain::Chain;
 use crate::error::SessionError;
 use crate::reveals::Told;
-use chain::Chain;
 
 /// An open log file, to which lines are appended.
 #[derive(Debug)]

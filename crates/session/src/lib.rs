@@ -11,6 +11,7 @@
 
 mod approval;
 mod audit;
+mod chain;
 mod config;
 mod connect;
 mod error;

@@ -88,7 +88,8 @@ impl Hello {
         bytes
     }
 
-    /// Decodes a hello. In another version only `version` and `release` have a meaning. Returns `None` for bytes that are no hello.
+    /// Decodes a hello. In another version only `version` and `release` have a meaning. Returns `None` for bytes that
+    /// are no hello.
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let version = number(8);

@@ -31,9 +31,9 @@ pub(crate) fn listening(config: &TcpConfig) -> Result<(&str, Vec<SocketAddr>), N
     Ok((address, resolved))
 }
 
-/// Returns a hash of this party's number and address, and of the number of parties. Sessions with the same one may share
-/// a port. Certificates are not in it: while they are replaced, sessions with the old ones run beside those with the new
-/// ones. Nor are the peers' addresses, which a router may translate.
+/// Returns a hash of this party's number and address, and of the number of parties. Sessions with the same one may
+/// share a port. Certificates are not in it: while they are replaced, sessions with the old ones run beside those
+/// with the new ones. Nor are the peers' addresses, which a router may translate.
 pub(crate) fn deployment(config: &TcpConfig) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("quorate-net 2026-11-30 parties that share a port");
     let (me, parties) = (config.me as u64, config.parties.len() as u64);

@@ -99,8 +99,8 @@ impl Pinned {
         Ok(Pinned { me, own, certificates, identity, provider, server: Arc::new(server) })
     }
 
-    /// Returns the same with one certificate of each peer that was met: the one that it showed. `None` where no peer was
-    /// met, as for this party.
+    /// Returns the same with one certificate of each peer that was met: the one that it showed. `None` where no peer
+    /// was met, as for this party.
     ///
     /// # Errors
     /// Those of TLS.
