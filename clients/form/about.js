@@ -8,10 +8,14 @@ import { fill, make } from "./show.js";
 import { texts } from "./texts.js";
 
 /** Servers that may put together what they have, by family. */
-const MOST_TOGETHER = { rss: (servers) => (servers - 1) / 2, aby: () => 1, pika: () => 1, spdz2k: (servers) => servers - 1 };
+const MOST_TOGETHER = {
+  rss: (servers) => (servers - 1) / 2, aby: () => 1, pika: () => 1, spdz2k: (servers) => servers - 1,
+};
 
 /** Servers that a value is shared between, by family. */
-const PARTS = { rss: (servers) => (servers + 1) / 2, aby: () => 2, pika: () => 2, spdz2k: (servers) => servers };
+const PARTS = {
+  rss: (servers) => (servers + 1) / 2, aby: () => 2, pika: () => 2, spdz2k: (servers) => servers,
+};
 
 /** Returns a campaign's hash as people compare it: hexadecimal digits in groups of four; `digits` of them. */
 export function fingerprint(campaign, digits = 64) {

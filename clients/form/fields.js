@@ -1,7 +1,7 @@
 /**
  * Fields of a slot's columns: a text for each number, two choices for each bit, lines of text for longer lists.
  *
- * Elements have no `name`, so that no form sends them, and nothing completes, checks or translates what is written.
+ * Texts have no `name`, so that no form sends them, and nothing completes, checks or translates what is written.
  * @module
  */
 
@@ -132,15 +132,15 @@ function lines(column) {
     chosen.value = "";
   });
   const perLine = column.shape.length < 2 ? 1 : column.shape.at(-1);
-  const told = `${texts.lines({ rows: column.elements / perLine, perLine, isBit: column.kind === "bit" })} ${hintOf(column)}`;
+  const form = texts.lines({ rows: column.elements / perLine, perLine, isBit: column.kind === "bit" });
   const read = (progress) => shown(show, async () => {
     const { values, isExact } = await readLines(column, input.value, progress);
     note.textContent = isExact ? "" : texts.someRounded;
     return values;
   });
   const element = make("div", { class: "field" }, make("label", { for: id }, labelOf(column)),
-    make("p", { id: hint, class: "hint" }, told), input, make("label", { for: file, class: "hint" }, texts.fromFile),
-    chosen, error, note);
+    make("p", { id: hint, class: "hint" }, `${form} ${hintOf(column)}`), input,
+    make("label", { for: file, class: "hint" }, texts.fromFile), chosen, error, note);
   const clear = () => {
     input.value = note.textContent = error.textContent = "";
     input.removeAttribute("aria-invalid");

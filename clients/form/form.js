@@ -16,7 +16,9 @@ class Stop extends Error {}
 function checkBrowser() {
   if (self !== top) throw new Stop(texts.stops.framed);
   if (!isSecureContext) throw new Stop(texts.stops.insecure);
-  if (!crypto?.subtle || !globalThis.indexedDB || !navigator.locks || !AbortSignal.timeout) throw new Stop(texts.stops.old);
+  if (!crypto.subtle || !globalThis.indexedDB || !navigator.locks || !AbortSignal.timeout) {
+    throw new Stop(texts.stops.old);
+  }
 }
 
 /** Reads the campaign's file, which is in the page's folder: `campaign.json`, or NAME.json for ?campaign=NAME. */

@@ -13,13 +13,14 @@ const NAME = "identity";
 export const identityIn = async (store) => (await store.get(NAME)) ?? undefined;
 
 /**
- * Returns an identity with a new key for an invitation, and keeps it. Throws ClientError "KeyFileError".
+ * Returns an identity with a new key for an invitation, and keeps it; undefined if it is of another campaign.
  *
- * Whether the invitation belongs to the campaign is checked first.
+ * Throws ClientError "KeyFileError": the text is no invitation.
  */
 export async function identityOf(campaign, store, text) {
   const invitation = readInvitation(text);
-  if (invitation.place >= campaign.invitations || invitation.secrets.length !== campaign.servers.length) return undefined;
+  const isOfCampaign = invitation.place < campaign.invitations && invitation.secrets.length === campaign.servers.length;
+  if (!isOfCampaign) return undefined;
   return kept(store, { key: await newKey(), invitation: await sealedInvitation(invitation) });
 }
 

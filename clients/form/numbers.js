@@ -59,7 +59,8 @@ function isMultiple(text, frac) {
  * Between pieces of work the page stays usable; `progress(done, all)` counts lines. Throws Problem, with the line.
  */
 export async function readLines(column, text, progress = () => {}) {
-  const lines = text.replace(/\s+$/, "").split(/\r\n|\r|\n/), perLine = column.shape.length < 2 ? 1 : column.shape.at(-1);
+  const lines = text.replace(/\s+$/, "").split(/\r\n|\r|\n/);
+  const perLine = column.shape.length < 2 ? 1 : column.shape.at(-1);
   const wanted = column.elements / perLine, values = [];
   if (lines.length === 1 && !lines[0]) throw new Problem("empty");
   if (lines.length !== wanted) throw new Problem("rows", { wanted, given: lines.length });

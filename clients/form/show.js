@@ -21,9 +21,9 @@ export function make(tag, attributes = {}, ...children) {
 /** Returns the element of index.html with this id. */
 export const find = (id) => document.getElementById(id);
 
-/** Replaces an element's content, and shows it if there is any. */
+/** Replaces an element's content, and shows it if there is any. Children that are not there are left out. */
 export function fill(id, ...children) {
-  const kept = children.filter((child) => child !== undefined && child !== "");
+  const kept = children.filter((child) => child);
   find(id).replaceChildren(...kept);
   find(id).hidden = kept.length === 0;
 }

@@ -31,36 +31,46 @@ export const texts = {
   problems: {
     empty: "Fill this in.",
     unanswered: "Choose an answer.",
-    notInteger: "Write a whole number with the digits 0 to 9 only, such as 52000 or -7: no commas, points, spaces or letters.",
-    notDecimal: "Write a number with the digits 0 to 9 and one point, such as 52000 or -7.25: no commas, spaces or letters.",
+    notInteger:
+      "Write a whole number with the digits 0 to 9 only, such as 52000 or -7: no commas, points, spaces or letters.",
+    notDecimal:
+      "Write a number with the digits 0 to 9 and one point, such as 52000 or -7.25: no commas, spaces or letters.",
     leadingZero: "Write the number without zeros before it.",
     tooLong: "The number has too many digits.",
     outside: ({ low, high }) => `Write a number from ${low} to ${high}.`,
     rows: ({ wanted, given }) => `There must be ${plural(wanted, "line", "lines")}, and there are ${given}.`,
-    cells: ({ line, wanted, given }) => `Line ${line} must have ${plural(wanted, "number", "numbers")}, and it has ${given}.`,
+    cells: ({ line, wanted, given }) =>
+      `Line ${line} must have ${plural(wanted, "number", "numbers")}, and it has ${given}.`,
     inLine: ({ line, sentence }) => `Line ${line}: ${sentence}`,
   },
 
   about: {
     title: "What happens with your answers",
     servers: "Your answers are computed on by these servers, which belong to different operators:",
-    sent: ({ parts, servers }) => `Before anything is sent, this page splits each answer into ${parts} parts. Each part alone ` +
+    sent: ({ parts, servers }) =>
+      `Before anything is sent, this page splits each answer into ${parts} parts. Each part alone ` +
       `is random. It encrypts each part for one of the ${servers} servers. Nobody else can read it.`,
-    follow: ({ most }) => `No server sees your answers. They stay secret as long as no more than ${most} of the servers put ` +
+    follow: ({ most }) =>
+      `No server sees your answers. They stay secret as long as no more than ${most} of the servers put ` +
       "together what they have, and all servers follow the agreed procedure.",
-    cheat: ({ most }) => `No server sees your answers. They stay secret as long as no more than ${most} of the servers work ` +
+    cheat: ({ most }) =>
+      `No server sees your answers. They stay secret as long as no more than ${most} of the servers work ` +
       "together, whatever those do.",
-    result: ({ atLeast }) => `The servers compute a result of all answers together, if at least ${atLeast} participants ` +
+    result: ({ atLeast }) =>
+      `The servers compute a result of all answers together, if at least ${atLeast} participants ` +
       "give answers. A result can tell something about you if others know the remaining answers.",
     program: "They can only run the programs that were agreed on beforehand.",
     anyProgram: "This survey does not say which program may run: its operators decide what is computed.",
     again: ({ more }) => `Up to ${more} more results may be computed of the same answers.`,
     keep: "A program may keep what it computes of your answers for later programs.",
     learn: "The servers learn that you take part, and when.",
-    learnBounds: "The servers learn that you take part, when, and whether all your answers are within the stated limits.",
-    change: ({ time }) => `You can replace or withdraw your answers until ${time}. Operators may close the survey earlier.`,
-    page: "This page runs in your browser. Whoever provides it could change it so that it sends your answers elsewhere. Use " +
-      "it only if you trust its provider. Ask an operator, in another way, for the survey's fingerprint and compare:",
+    learnBounds:
+      "The servers learn that you take part, when, and whether all your answers are within the stated limits.",
+    change: ({ time }) =>
+      `You can replace or withdraw your answers until ${time}. Operators may close the survey earlier.`,
+    page:
+      "This page runs in your browser. Whoever provides it could change it so that it sends your answers elsewhere. " +
+      "Use it only if you trust its provider. Ask an operator, in another way, for the fingerprint and compare:",
     short: "Fingerprint",
     full: "In full",
     closes: "Closes",
@@ -74,7 +84,8 @@ export const texts = {
     hint: "Paste the text that you were sent, whole.",
     use: "Use this invitation",
     wrong: "This is no invitation for this survey. Copy the text again, whole.",
-    other: "This browser has already an invitation for this survey, and keeps to it. The invitation in the address is not " +
+    other:
+      "This browser has already an invitation for this survey, and keeps to it. The invitation in the address is not " +
       "used. To use another one, open this page in another browser profile.",
     keyTitle: "Your key",
     keyLabel: "Key file",
@@ -102,7 +113,8 @@ export const texts = {
     title: "Where your answers are",
     nothing: "You have not given any answers.",
     sending: "Sending.",
-    waiting: ({ servers, seconds }) => `Not complete yet: waiting for ${list(servers)}. The page tries again in ${seconds} s. ` +
+    waiting: ({ servers, seconds }) =>
+      `Not complete yet: waiting for ${list(servers)}. The page tries again in ${seconds} s. ` +
       "Leave it open, or open it again later in this browser: it then sends the same encrypted answers.",
     before: "Until then, your answers from before count.",
     beforeNone: "Until then, nothing of yours counts.",
@@ -145,7 +157,8 @@ export const texts = {
   },
 
   kept: {
-    told: "This browser keeps your key, your invitation, encrypted answers that are not stored everywhere yet, and what " +
+    told:
+      "This browser keeps your key, your invitation, encrypted answers that are not stored everywhere yet, and what " +
       "decrypts your result. It does not keep your answers. Without these you cannot replace or withdraw anything.",
     forget: "Remove all of this from this browser",
     reallyForget: "Remove it? You will not be able to replace or withdraw your answers, or to read your result.",
@@ -154,10 +167,13 @@ export const texts = {
   stops: {
     framed: "This page does not work inside another page. Open it by its own address.",
     insecure: "This page must be opened by https.",
-    old: "This browser is too old for this page, or keeps nothing in private windows. Use a recent Firefox, Chrome, Edge or Safari.",
+    old:
+      "This browser is too old for this page, or keeps nothing in private windows. Use a recent Firefox, " +
+      "Chrome, Edge or Safari.",
     noCampaign: ({ name, message }) => `The survey ${name}.json cannot be read. ${message}`,
     badName: "The address of this page names a survey in a wrong way.",
-    origin: ({ origin }) => `This survey does not allow a page at ${origin}. Tell the person who gave you this address.`,
+    origin: ({ origin }) =>
+      `This survey does not allow a page at ${origin}. Tell the person who gave you this address.`,
     otherTab: "This survey is open in another tab or window of this browser. Close that one, and this one continues.",
     failed: ({ message }) => `Something went wrong: ${message}`,
   },
