@@ -38,7 +38,8 @@ export function showAbout(campaign, table) {
   const most = MOST_TOGETHER[protocol](servers.length), parts = PARTS[protocol](servers.length);
   const mayCheat = protocol === "spdz2k" || table.options.malicious === "yes";
   const points = [
-    told.sent({ parts, servers: servers.length }), mayCheat ? told.cheat({ most }) : told.follow({ most }),
+    told.sent({ parts, servers: servers.length }),
+    (mayCheat ? told.cheat : told.follow)({ most, servers: servers.length }),
     table.check === "bound" ? told.learnBounds : told.learn, told.result({ atLeast: campaign.atLeast }),
     table.program ? told.program : told.anyProgram, table.again ? told.again({ more: table.again }) : undefined,
     table.keep === "yes" ? told.keep : undefined, told.change({ time: timeOf(table.closes) }),
@@ -46,7 +47,7 @@ export function showAbout(campaign, table) {
   const facts = { [told.closes]: timeOf(table.closes), [told.least]: String(campaign.atLeast) };
   const pairs = Object.entries(facts).flatMap(([term, fact]) => [make("dt", {}, term), make("dd", {}, fact)]);
   const hosts = servers.map((server, at) =>
-    make("li", {}, told.server({ number: at + 1, address: addressOf(server) })));
+    make("li", {}, told.server({ number: at, address: addressOf(server) })));
   const full = make("details", {}, make("summary", {}, told.full), make("code", { id: "hash" }, fingerprint(campaign)),
     make("p", {}, make("code", {}, toText(campaign.hash))));
   fill("about", make("dl", {}, ...pairs), make("h2", {}, told.title),

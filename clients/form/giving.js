@@ -31,7 +31,7 @@ export class Giving {
 
   constructor(own) {
     this.#own = own;
-    this.#status = new Status(own.campaign, this.#actions());
+    this.#status = new Status(own.campaign, Date.parse(own.table.closes), this.#actions());
     this.#parts = new Parts(own.campaign, own.store, () => this.#chosen());
   }
 
@@ -88,7 +88,7 @@ export class Giving {
     this.#status.show(kept);
     showReceipt(this.#own.campaign, kept.stored);
     showResult(this.#own.me, this.#slot, this.#where, kept.stored);
-    if (this.#isNew(kept)) this.#edit(false);
+    if (this.#isNew(kept) && !this.#status.isClosed) this.#edit(false);
   }
 
   /** Asks each server what it has, and shows it. */
@@ -196,10 +196,10 @@ export class Giving {
     }
   }
 
-  #later({ servers, retryAfterS }, isShown) {
+  #later({ silent, retryAfterS }, isShown) {
     const seconds = Math.max(this.#pauseS, Math.ceil(retryAfterS ?? 0));
     this.#pauseS = Math.min(2 * this.#pauseS, LONGEST_PAUSE_S);
-    if (isShown) this.#status.waits(servers, seconds);
+    if (isShown) this.#status.waits(silent, seconds);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#retry(), 1000 * seconds);
   }

@@ -11,21 +11,23 @@ export class Status {
   #campaign;
   #act;
   #lines;
+  #closes;
   #before;
   #isClosed = false;
 
-  /** `act` has what buttons do: `check`, `now`, `replace` and `withdraw`. */
-  constructor(campaign, act) {
+  /** `closes` is the closing time in ms; `act` has what buttons do: `check`, `now`, `replace` and `withdraw`. */
+  constructor(campaign, closes, act) {
     this.#campaign = campaign;
+    this.#closes = closes;
     this.#act = act;
     this.clear();
     find("status-title").textContent = texts.status.title;
     find("status").hidden = false;
   }
 
-  /** Whether a server has said that the campaign is closed. */
+  /** Whether the closing time is over by this browser's clock, or a server has said that the campaign is closed. */
   get isClosed() {
-    return this.#isClosed;
+    return this.#isClosed || Date.now() >= this.#closes;
   }
 
   clear() {
@@ -37,7 +39,7 @@ export class Status {
 
   #draw() {
     const items = this.#campaign.servers.map((server, at) => {
-      const told = { number: at + 1, address: addressOf(server), state: this.#lines[at] };
+      const told = { number: at, address: addressOf(server), state: this.#lines[at] };
       return this.#lines[at] ? make("li", {}, texts.status.server(told)) : undefined;
     });
     find("servers").replaceChildren(...items.filter(Boolean));
@@ -52,17 +54,17 @@ export class Status {
   show({ stored, waiting }) {
     const told = texts.status, isGiven = (waiting ?? stored) && !(waiting ?? stored).withdrawn;
     if (waiting) this.waits(waiting.receipts.flatMap((receipt, at) => (receipt ? [] : [at])), 1);
-    else if (!stored) this.#say(told.nothing, this.#isClosed && told.closed);
+    else if (!stored) this.#say(told.nothing, this.isClosed && told.closed);
     else {
       const time = timeOf(1000 * Math.max(...stored.receipts.map((receipt) => receipt.time)));
-      this.#say((stored.withdrawn ? told.withdrawn : told.stored)({ time }), this.#isClosed && told.closed);
+      this.#say((stored.withdrawn ? told.withdrawn : told.stored)({ time }), this.isClosed && told.closed);
     }
     this.#before = waiting ? (stored && !stored.withdrawn ? told.before : told.beforeNone) : undefined;
     for (const [at, receipt] of (waiting ?? stored)?.receipts.entries() ?? []) {
       this.#lines[at] = receipt ? told.hasStored : this.#lines[at] || told.lacks;
     }
     this.#draw();
-    const { check, now, replace, withdraw } = this.#act, isOpen = !this.#isClosed && (waiting || stored);
+    const { check, now, replace, withdraw } = this.#act, isOpen = !this.isClosed && (waiting || stored);
     fill("actions", waiting && button(told.now, now), isOpen && button(told.replace, replace),
       isOpen && isGiven && button(told.withdraw, withdraw), (waiting || stored) && button(told.check, check));
   }
@@ -84,7 +86,7 @@ export class Status {
     this.#lines[server] = known[state] ?? told.problem({ message: problem.message });
     this.#draw();
     const address = addressOf(this.#campaign.servers[server]), line = this.#lines[server];
-    if (state === "stored") this.#say(told.sending, told.server({ number: server + 1, address, state: line }));
+    if (state === "stored") this.#say(told.sending, told.server({ number: server, address, state: line }));
   }
 
   /** Shows an answer that will not change. */

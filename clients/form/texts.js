@@ -5,8 +5,9 @@
  * @module
  */
 
-const list = (numbers) => numbers.map((number) => `server ${number + 1}`).join(" and ");
+const list = (numbers) => numbers.map((number) => `server ${number}`).join(" and ");
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+const together = (most, servers) => (most + 1 === servers ? `all ${servers} servers` : `${most + 1} or more servers`);
 
 export const texts = {
   language: "en",
@@ -50,15 +51,15 @@ export const texts = {
     sent: ({ parts, servers }) =>
       `Before anything is sent, this page splits each answer into ${parts} parts. Each part alone ` +
       `is random. It encrypts each part for one of the ${servers} servers. Nobody else can read it.`,
-    follow: ({ most }) =>
-      `No server sees your answers. They stay secret as long as no more than ${most} of the servers put ` +
-      "together what they have, and all servers follow the agreed procedure.",
-    cheat: ({ most }) =>
-      `No server sees your answers. They stay secret as long as no more than ${most} of the servers work ` +
-      "together, whatever those do.",
+    follow: ({ most, servers }) =>
+      "No server sees your answers. They stay secret as long as all servers follow the agreed procedure, and " +
+      `${together(most, servers)} do not put together what they have.`,
+    cheat: ({ most, servers }) =>
+      `No server sees your answers. They stay secret as long as ${together(most, servers)} do not work together, ` +
+      "whatever one of them does otherwise.",
     result: ({ atLeast }) =>
-      `The servers compute a result of all answers together, if at least ${atLeast} participants ` +
-      "give answers. A result can tell something about you if others know the remaining answers.",
+      `The servers compute a result of all answers together, if ${plural(atLeast, "participant", "participants")} or ` +
+      "more give answers. A result can tell something about you if others know the remaining answers.",
     program: "They can only run the programs that were agreed on beforehand.",
     anyProgram: "This survey does not say which program may run: its operators decide what is computed.",
     again: ({ more }) => `Up to ${more} more results may be computed of the same answers.`,
@@ -142,7 +143,8 @@ export const texts = {
 
   receipt: {
     title: "Your receipt",
-    told: "Each server has signed that it has stored its part. The receipt has no answers in it.",
+    told: "Each server has signed that it has stored its part of your answers. The receipt has no answers in it.",
+    toldWithdrawn: "Each server has signed that it has stored that you withdraw your answers.",
     row: ({ number, time }) => `Server ${number} stored it on ${time}.`,
     packet: ({ number }) => `Number of the encrypted answers: ${number}.`,
     save: "Save the receipt",

@@ -260,7 +260,8 @@ export class Client {
         const servers = state.receipts.flatMap((receipt, index) => (receipt ? [] : [index]));
         const why = problems.map((problem) => problem.message).join(" ");
         const message = `Packet ${state.number} is not stored by servers ${servers.join(", ")}. ${why} Call resume().`;
-        throw new ClientError("NotStored", message, { servers, retryAfterS: wait });
+        const silent = problems.map((problem) => problem.server);
+        throw new ClientError("NotStored", message, { servers, silent, retryAfterS: wait });
       }
       await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
     }
