@@ -65,13 +65,19 @@ class Site:
 
 
 class Survey:
-    """The servers of one campaign, and a site with its form."""
+    """The servers of one campaign, and a site with its form.
+
+    Attributes:
+        place: the invitation that a test uses.
+    """
 
     def __init__(self, net: serving.Network, site: Site) -> None:
         self.net, self.site, self.campaign = net, site, net.campaign
+        self.place = 0
 
-    def invitation(self, place: int = 0) -> str:
-        """Returns the text of an invitation."""
+    def invitation(self, further: int = 0) -> str:
+        """Returns the text of the invitation `place`, or of one behind it."""
+        place = self.place + further
         return Invitation(place, tuple(secrets[place] for secrets in self._secrets)).to_text()
 
     @functools.cached_property
@@ -142,9 +148,8 @@ class Person:
 
     def _record(self, request: Request) -> None:
         self.asked.append(request.url)
-        if request.method == "POST":
+        if request.method == "POST" and request.post_data_buffer is not None:
             index = [request.url.startswith(server.url + "/") for server in self.campaign.servers].index(True)
-            assert request.post_data_buffer is not None
             self.sent.append((index, request.post_data_buffer))
 
     def opened(self, url: str) -> Page:
@@ -210,9 +215,18 @@ def send(page: Page, values: dict[str, str]) -> None:
     page.get_by_role("button", name="Encrypt and send").click()
 
 
-def link(survey_: Survey, place: int = 0) -> str:
-    """Returns the address of the form with an invitation."""
-    return f"{survey_.site.origin}/#{survey_.invitation(place)}"
+def link(survey_: Survey, further: int = 0) -> str:
+    """Returns the address of the form with an invitation, as `Survey.invitation` does."""
+    return f"{survey_.site.origin}/#{survey_.invitation(further)}"
+
+
+def fresh(made: Survey) -> Survey:
+    """Returns a survey for the next test, with two invitations that no test has used, and the files as they were."""
+    made.place += 2
+    for path in made.site.folder.iterdir():
+        path.unlink()
+    made.site.put(made.campaign.json)
+    return made
 
 
 def changed(campaign: Campaign, **fields: Any) -> bytes:
@@ -222,5 +236,5 @@ def changed(campaign: Campaign, **fields: Any) -> bytes:
 
 
 __all__ = [
-    "DONE", "FORM", "Person", "Site", "Survey", "build", "changed", "fill", "link", "send", "state", "survey", "to_text",
+    "DONE", "FORM", "Person", "Site", "Survey", "build", "changed", "fill", "fresh", "link", "send", "state", "survey", "to_text",
 ]  # fmt: skip

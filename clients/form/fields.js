@@ -85,12 +85,15 @@ function number(column, label) {
   const input = make("input", { id, type: "text", inputmode: mode, maxlength: "200", required: true, ...PRIVATE });
   const { error, note, show } = notes([input]);
   input.setAttribute("aria-describedby", `${hint} ${error.id} ${note.id}`);
-  const read = () => shown(show, () => {
+  const noted = () => {
+    note.textContent = "";
     const { units, isExact } = readValue(column, input.value);
-    note.textContent = isExact ? "" : texts.rounded({ given: decimalOf(units, column.frac) });
+    if (!isExact) note.textContent = texts.rounded({ given: decimalOf(units, column.frac) });
     return { units };
-  });
-  input.addEventListener("change", read);
+  };
+  const read = () => shown(show, noted);
+  // While somebody writes, errors go and do not come. Nothing moves when the field loses the focus to a button.
+  input.addEventListener("input", () => shown((problem) => problem || show(undefined), noted));
   const element = make("div", { class: "field" }, make("label", { for: id }, label),
     make("p", { id: hint, class: "hint" }, hintOf(column)), input, error, note);
   const clear = () => {

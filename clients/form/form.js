@@ -98,9 +98,9 @@ function listed(campaign, store) {
   });
 }
 
-/** Returns who takes part, from the store, the address, or the user. */
-async function whoTakesPart(campaign, store) {
-  const shown = invitationInAddress(), stored = await identityIn(store);
+/** Returns who takes part, from the store, the text that the address has shown, or the user. */
+async function whoTakesPart(campaign, store, shown) {
+  const stored = await identityIn(store);
   if (stored) {
     if (shown && campaign.invitations) fill("notice", texts.invitation.other);
     return stored;
@@ -122,6 +122,7 @@ function showKept(name) {
 }
 
 async function start() {
+  const shown = invitationInAddress(); // first of all, so that it is nowhere to be seen for long
   document.documentElement.lang = texts.language;
   checkBrowser();
   const campaign = await campaignBeside(), table = JSON.parse(campaign.json);
@@ -132,7 +133,7 @@ async function start() {
   confine(campaign);
   const name = `quorate ${toText(campaign.hash)}`;
   await alone(`form ${name}`);
-  const store = indexedDbStore(name), identity = await whoTakesPart(campaign, store);
+  const store = indexedDbStore(name), identity = await whoTakesPart(campaign, store, shown);
   addEventListener("hashchange", () => invitationInAddress() && fill("notice", texts.invitation.other));
   showKept(name);
   const me = await client({ campaign, ...identity, store });

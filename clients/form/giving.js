@@ -175,7 +175,7 @@ export class Giving {
       await act();
     } catch (problem) {
       if (!ANSWERED.includes(problem.code)) {
-        if (error) error.textContent = problem.message;
+        if (error) error.textContent = texts.stops.failed({ message: problem.message || problem.name });
         else this.#status.refused(problem);
         this.#status.show(await this.#own.me.kept(this.#where));
         return;

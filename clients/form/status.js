@@ -13,6 +13,7 @@ export class Status {
   #lines;
   #closes;
   #before;
+  #offered = "";
   #isClosed = false;
 
   /** `closes` is the closing time in ms; `act` has what buttons do: `check`, `now`, `replace` and `withdraw`. */
@@ -64,9 +65,16 @@ export class Status {
       this.#lines[at] = receipt ? told.hasStored : this.#lines[at] || told.lacks;
     }
     this.#draw();
-    const { check, now, replace, withdraw } = this.#act, isOpen = !this.isClosed && (waiting || stored);
-    fill("actions", waiting && button(told.now, now), isOpen && button(told.replace, replace),
-      isOpen && isGiven && button(told.withdraw, withdraw), (waiting || stored) && button(told.check, check));
+    const isOpen = !this.isClosed && (waiting || stored);
+    this.#offer([waiting && "now", isOpen && "replace", isOpen && isGiven && "withdraw", (waiting || stored) && "check"]);
+  }
+
+  /** Shows buttons by the names of what they do; those that are there already stay, with the focus on one of them. */
+  #offer(names) {
+    const offered = names.filter(Boolean);
+    if (offered.join() === this.#offered) return;
+    this.#offered = offered.join();
+    fill("actions", ...offered.map((name) => button(texts.status[name], this.#act[name])));
   }
 
   /** Says which servers are waited for, and for how long. */

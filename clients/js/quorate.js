@@ -306,7 +306,8 @@ export class Client {
     const answer = await this.#ask(index, "POST", "/packets", { "Content-Type": "application/octet-stream" }, packet);
     const receipt = json(this.#checked(index, answer));
     const confirms = await wire.receiptConfirms(this.#own.campaign, index, packet, receipt).catch(() => false);
-    if (!confirms) throw new ClientError("Unreachable", `${this.#name(index)} answered without a valid receipt.`);
+    const problem = `${this.#name(index)} answered without a valid receipt.`;
+    if (!confirms) throw new ClientError("Unreachable", problem, { server: index });
     return receipt;
   }
 
