@@ -20,7 +20,6 @@ import serving
 from quorate.campaigns import invitations
 from quorate_client import Campaign, wire
 from quorate_client.invitation import Invitation
-from quorate_client.keys import to_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request
@@ -235,6 +234,3 @@ def changed(campaign: Campaign, **fields: Any) -> bytes:
     return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
 
 
-__all__ = [
-    "DONE", "FORM", "Person", "Site", "Survey", "build", "changed", "fill", "fresh", "link", "send", "state", "survey", "to_text",
-]  # fmt: skip

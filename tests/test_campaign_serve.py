@@ -208,9 +208,10 @@ def test_browsers_of_the_campaigns_origins_alone(net: Network) -> None:
     private = {**asked, "access_control_request_private_network": "true"}
     answer = net.servers[0].ask("OPTIONS", f"{net.path}/packets", origin=own, **private)
     assert (answer.status, answer.headers["access-control-allow-private-network"]) == (204, "true")
-    assert "access-control-allow-private-network" not in net.servers[0].ask(
-        "OPTIONS", f"{net.path}/packets", origin=other, **private
-    ).headers
+    assert (
+        "access-control-allow-private-network"
+        not in net.servers[0].ask("OPTIONS", f"{net.path}/packets", origin=other, **private).headers
+    )
     near = (f"{own}.evil.example", own.upper(), f"{own}:443", f"{own}/", own.replace("https", "http"), own[:-1], "")
     for origin, path in (
         (other, f"{net.path}/packets"),

@@ -142,9 +142,7 @@ def test_an_old_node_is_stated(
     assert said == "All clients are Python: Node is not installed; The form is left out: Chromium is not installed."
 
 
-def test_a_browser_is_used_with_playwright(
-    demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_is_used_with_playwright(demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Path(node(tmp_path, "echo v22.1.0"))
     (own / "node").rename(own / "google-chrome")
     monkeypatch.setenv("PATH", str(own))
