@@ -18,7 +18,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
-.PHONY: format bench figures docs wheel wheel-manylinux client-wheel lock clean check-python check-cargo
+.PHONY: format bench figures docs wheel wheel-manylinux client-wheel form lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -28,7 +28,7 @@ help: ## this list
 demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
 
-demo-service: $(STAMPS)/$(TRIED) $(STAMPS)/service ## three servers, forty clients of which ten in Node, one result
+demo-service: $(STAMPS)/$(TRIED) $(STAMPS)/service ## three servers, forty clients of which ten in a browser, one result
 	@$(BIN)/python examples/service/demo.py $(if $(CLIENTS),--clients $(CLIENTS))
 
 build: $(STAMPS)/extension ## the package as fast as it gets, in place: takes some minutes
@@ -99,6 +99,9 @@ wheel-manylinux: check-cargo $(STAMPS)/manylinux ## a wheel for systems with gli
 client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
 	@rm -f dist/quorate_mpc_client-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist clients/python
+
+form: check-python ## the form for clients in browsers, into dist/form; CAMPAIGN=wages.json, TEXTS=translated.js
+	@$(PYTHON) clients/form/build.py --out dist/form $(if $(CAMPAIGN),--campaign $(CAMPAIGN)) $(if $(TEXTS),--texts $(TEXTS))
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 class Served:
     """One server in a thread."""
 
-    def __init__(self, folder: Path, me: int, port: int, limits: Limits) -> None:
+    def __init__(self, folder: Path, me: int, port: int, limits: Limits, protocol: str = "rss") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.me, self.port = folder, me, port
         self.file, self.certificate = clients.certificate(folder)
@@ -43,7 +43,7 @@ class Served:
         self.key.save(folder / "service.key")
         write_private(folder / "store.key", STORE_KEY)
         files = (self.file, self.file, folder / "store.db", folder / "store.key", folder / "service.key")
-        self.settings = Settings(me, "rss", "127.0.0.1", port, *files, limits=limits)
+        self.settings = Settings(me, protocol, "127.0.0.1", port, *files, limits=limits)
         self.serving: Serving | None = None
 
     def fields(self, prefix: str) -> dict[str, str]:
@@ -142,7 +142,7 @@ def answer_of(connection: ssl.SSLSocket) -> Answer:
 
 @dataclasses.dataclass
 class Network:
-    """Three servers with one campaign, and its clients."""
+    """Servers with one campaign, and its clients."""
 
     campaign: Campaign
     servers: list[Served]
@@ -155,19 +155,28 @@ class Network:
 
 @contextlib.contextmanager
 def network(
-    folder: Path, limits: Limits | None = None, prefix: str = "", clients: int = 2, **fields: Any
+    folder: Path,
+    limits: Limits | None = None,
+    prefix: str = "",
+    clients: int = 2,
+    *,
+    parties: int = 3,
+    invited: bool = False,
+    **fields: Any,
 ) -> Iterator[Network]:
-    """Starts three servers."""
+    """Starts servers; clients are listed, or invited."""
+    protocol = fields.get("protocol", "rss")
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(contextlib.closing(socket.socket())) for _ in range(3)]
+        held = [stack.enter_context(contextlib.closing(socket.socket())) for _ in range(parties)]
         for one in held:
             one.bind(("127.0.0.1", 0))
         ports = [one.getsockname()[1] for one in held]
-    servers = [Served(folder / f"server{i}", i, port, limits or Limits()) for i, port in enumerate(ports)]
+    limits = limits or Limits()
+    servers = [Served(folder / f"server{i}", i, port, limits, protocol) for i, port in enumerate(ports)]
     keys = sorted((ClientKey.generate() for _ in range(clients)), key=lambda key: to_text(key.id))
     listed = [server.fields(prefix) for server in servers]
     fields = {"closes": "2099-01-01T00:00:00Z", "servers": listed, **fields}
-    campaign = campaign_of([server.key for server in servers], keys, **fields)
+    campaign = campaign_of([server.key for server in servers], clients if invited else keys, **fields)
     for server in servers:
         with contextlib.closing(server.store()) as store:
             approve(store, campaign, server.me, server.key)

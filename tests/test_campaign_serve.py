@@ -202,7 +202,23 @@ def test_browsers_of_the_campaigns_origins_alone(net: Network) -> None:
     answer = net.servers[0].ask("OPTIONS", f"{net.path}/packets", origin=own, **asked)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, own)
     assert answer.headers["access-control-allow-methods"] == "GET, POST"
-    for origin, path in ((other, f"{net.path}/packets"), (own, "/healthz"), ("null", f"{net.path}/packets")):
+    assert answer.headers["access-control-max-age"] == "600"
+    for header in ("access-control-allow-credentials", "access-control-allow-private-network"):
+        assert header not in answer.headers
+    private = {**asked, "access_control_request_private_network": "true"}
+    answer = net.servers[0].ask("OPTIONS", f"{net.path}/packets", origin=own, **private)
+    assert (answer.status, answer.headers["access-control-allow-private-network"]) == (204, "true")
+    assert (
+        "access-control-allow-private-network"
+        not in net.servers[0].ask("OPTIONS", f"{net.path}/packets", origin=other, **private).headers
+    )
+    near = (f"{own}.evil.example", own.upper(), f"{own}:443", f"{own}/", own.replace("https", "http"), own[:-1], "")
+    for origin, path in (
+        (other, f"{net.path}/packets"),
+        (own, "/healthz"),
+        ("null", f"{net.path}/packets"),
+        *((one, f"{net.path}/packets") for one in near),
+    ):
         answer = net.servers[0].ask("OPTIONS", path, origin=origin, **asked)
         assert "access-control-allow-origin" not in answer.headers
         assert problem(answer)["status"] == 403

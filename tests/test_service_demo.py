@@ -51,12 +51,12 @@ def left(folder: Path) -> list[str]:
 
 
 def node(folder: Path, script: str) -> str:
-    """Returns a PATH on which `node` is this script."""
+    """Returns a PATH on which `node` is this script, and on which there is no browser."""
     own = folder / "bin"
     own.mkdir()
     (own / "node").write_text(f"#!/bin/sh\n{script}\n")
     (own / "node").chmod(0o755)
-    return f"{own}:{os.environ['PATH']}"
+    return str(own)
 
 
 def test_a_survey_of_six_clients(tmp_path: Path) -> None:
@@ -68,7 +68,8 @@ def test_a_survey_of_six_clients(tmp_path: Path) -> None:
     assert all(one == other for one, other in rows.values())
     assert rows["clients"][0] == "6"
     assert "all results agree" in out
-    assert re.search(r"5 in Python, 1 in JavaScript \(Node v\d+|6 in Python, 0 in JavaScript \(All clients", out), out
+    kinds = r"5 in Python, 1 in JavaScript \((the form|Node v\d+)|6 in Python, 0 in JavaScript \(All clients"
+    assert re.search(kinds, out), out
     assert left(tmp_path) == []
 
 
@@ -135,6 +136,21 @@ def test_an_old_node_is_stated(
     assert said.endswith(sentence)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert demo.node() == (None, "All clients are Python: Node is not installed.")
+    assert demo.browser() == (None, "The form is left out: Chromium is not installed.")
+    others, said = demo.javascript()
+    assert others is None
+    assert said == "All clients are Python: Node is not installed; The form is left out: Chromium is not installed."
+
+
+def test_a_browser_is_used_with_playwright(demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Path(node(tmp_path, "echo v22.1.0"))
+    (own / "node").rename(own / "google-chrome")
+    monkeypatch.setenv("PATH", str(own))
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: name)
+    assert demo.browser() == (str(own / "google-chrome"), "the form in Chromium")
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda _: None)
+    assert demo.browser()[0] is None
+    assert "playwright is not installed" in demo.browser()[1]
 
 
 def test_a_wrong_result_is_one(demo: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,12 @@ export function fromText(text, size) {
 
 export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
+/** Returns a key for `hmac` that cannot be exported. */
+export const hmacKey = (raw) =>
+  crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+
+/** Returns the HMAC-SHA256 of bytes under a key: its bytes, or what `hmacKey` returned. */
 export async function hmac(key, bytes) {
-  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const imported = key instanceof Uint8Array ? await hmacKey(key) : key;
   return new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytes));
 }

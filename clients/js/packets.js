@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ClientError, ascii, fromText, hmac, integer, joined, label, sha256, toText } from "./bytes.js";
+import { ClientError, ascii, fromText, hmac, hmacKey, integer, joined, label, sha256, toText } from "./bytes.js";
 import * as tagged from "./tagged.js";
 import { split as splitPlain } from "./words.js";
 
@@ -16,8 +16,8 @@ const ECDSA = { name: "ECDSA", hash: "SHA-256" }, CURVE = { name: "ECDSA", named
 const ADDRESS = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9]\d{0,4})?(\/[A-Za-z0-9._~-]+)*$/;
 const SERVERS = { rss: [3, 5, 7], aby: [2], pika: [3], spdz2k: [2, 3, 4, 5, 6, 7, 8] };
 
-/** Length of a packet's header in bytes. */
-export const HEADER_BYTES = 163;
+/** Length of a packet's header in bytes, and where its number and its kind begin. */
+export const HEADER_BYTES = 163, NUMBER_AT = 109, KIND_AT = 129;
 
 /** Kinds of packets. */
 export const VALUES = 0, WITHDRAWN = 1;
@@ -33,6 +33,18 @@ export async function keyFromJwk(jwk, extractable = false) {
   const privateKey = await crypto.subtle.importKey("jwk", { ...jwk, key_ops: ["sign"] }, CURVE, extractable, ["sign"]);
   const publicKey = await crypto.subtle.importKey("jwk", { kty, crv, x, y }, CURVE, true, ["verify"]);
   return { privateKey, publicKey };
+}
+
+/** Reads the file that `quorate campaign client-key` wrote: PEM, PKCS #8. Its key cannot be exported afterwards. */
+export async function keyFromPem(text) {
+  const found = /^-{5}BEGIN PRIVATE KEY-{5}([A-Za-z0-9+/=\s]{1,2000})-{5}END PRIVATE KEY-{5}\s*$/.exec(text);
+  try {
+    const der = Uint8Array.from(atob(found[1].replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
+    const read = await crypto.subtle.importKey("pkcs8", der, CURVE, true, ["sign"]);
+    return await keyFromJwk(await crypto.subtle.exportKey("jwk", read));
+  } catch {
+    throw new ClientError("KeyFileError", "This is no key of a client: one private key on P-256 (PEM, PKCS #8).");
+  }
 }
 
 /** Returns a key's public point, 65 bytes: the client's identity, which operators list as base64url. */
@@ -125,10 +137,21 @@ function column(path, given) {
   return { name, dtype, kind, bits, frac, shape, elements, wordBytes, bytes, low, high, ...bounds };
 }
 
-/** Returns a decimal text in units of 2^-frac, rounded to the nearest, ties to even. */
+/** Returns a decimal of a campaign's file in units of 2^-frac, rounded to the nearest, ties to even. */
 function units(path, text, frac) {
-  const found = typeof text === "string" ? /^(-?)(0|[1-9]\d{0,40})(?:\.(\d{0,79}[1-9]))?$/.exec(text) : null;
-  if (!found || text === "-0") throw refused(`${path}: write a decimal as text.`);
+  const isCanonical = typeof text === "string" && text !== "-0" && !/\.\d*0$/.test(text);
+  const found = isCanonical ? decimalIn(text, frac) : undefined;
+  if (found === undefined) throw refused(`${path}: write a decimal as text.`);
+  return found;
+}
+
+/**
+ * Returns a decimal text in units of 2^-frac as a BigInt, rounded to the nearest, ties to even; undefined if the text
+ * is no decimal such as -0.25. `{ units }` with it is an exact value of a column.
+ */
+export function decimalIn(text, frac) {
+  const found = /^(-?)(0|[1-9]\d{0,40})(?:\.(\d{1,80}))?$/.exec(text);
+  if (!found) return undefined;
   const scale = 10n ** BigInt((found[3] ?? "").length);
   const doubled = (BigInt(found[2] + (found[3] ?? "")) << BigInt(frac + 1)) / scale; // half units, cut
   const exact = doubled * scale === BigInt(found[2] + (found[3] ?? "")) << BigInt(frac + 1);
@@ -242,6 +265,11 @@ export function readInvitation(text) {
   const [place, ...secrets] = text.trim().split(".");
   if (!/^\d{1,10}$/.test(place) || !secrets.length) throw new ClientError("KeyFileError", "This is no invitation.");
   return { place: Number(place), secrets: secrets.map((secret) => fromText(secret, 32)) };
+}
+
+/** Returns an invitation whose secrets can be used and stored (structured clone), and not be read. */
+export async function sealedInvitation({ place, secrets }) {
+  return { place, secrets: await Promise.all(secrets.map((secret) => hmacKey(secret))) };
 }
 
 /** Returns the packet of each server, sealed and signed; `invitation` may be undefined. */

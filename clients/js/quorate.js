@@ -8,7 +8,8 @@
 import * as wire from "./packets.js";
 import { ClientError, VALUES, WITHDRAWN, fromText, toText } from "./packets.js";
 
-export { ClientError, fromText, idOf, keyFromJwk, newKey, readCampaign, readInvitation, toText } from "./packets.js";
+export { ClientError, decimalIn, fromText, idOf, keyFromJwk, keyFromPem, newKey, readCampaign, readInvitation,
+         sealedInvitation, toText } from "./packets.js";
 
 const FIRST_PAUSE_S = 0.5, LONGEST_PAUSE_S = 15, UPLOAD_MS = 600_000, ASK_MS = 30_000, MOST_TOLD = 1 << 20;
 
@@ -26,7 +27,10 @@ export function indexedDbStore(name = "quorate") {
   const opened = new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
     request.onupgradeneeded = () => request.result.createObjectStore("items");
-    request.onsuccess = () => resolve(request.result);
+    request.onsuccess = () => {
+      request.result.onversionchange = () => request.result.close(); // lets a page delete the database
+      resolve(request.result);
+    };
     request.onerror = () => reject(request.error);
   });
   const done = async (mode, act) => {
@@ -99,36 +103,52 @@ export class Client {
    * Gives values to the servers, and returns their receipts once all have stored them.
    *
    * They replace what the client gave for the item before. After "NotStored", `resume` sends the same packet to the
-   * servers that lack it. Throws ClientError "ValuesError", "CampaignError": nothing was sent; "OtherCampaign": a
-   * server states another campaign, and no packet was sent; "Refused"; "NotStored".
+   * servers that lack it. `progress` is called with `{ server, state }` when a server is asked ("asked"), has stored
+   * its packet ("stored"), or did not answer as it should ("waiting", with the `problem`). Throws ClientError
+   * "ValuesError", "CampaignError": nothing was sent; "OtherCampaign": a server states another campaign, and no packet
+   * was sent; "Refused"; "NotStored".
    */
-  async submit(values, { slot, item = 0, atLeast = this.#own.campaign.atLeast, waitS = 60 } = {}) {
+  async submit(values, { slot, item = 0, atLeast = this.#own.campaign.atLeast, waitS = 60, progress } = {}) {
     const at = this.#slot(slot, item), { slots, places } = this.#own.campaign;
     if (!Number.isInteger(atLeast) || atLeast < 1 || atLeast > places) {
       throw new ClientError("ValuesError", `atLeast must be a number of clients from 1 to ${places}.`);
     }
     const words = wire.encode(slots[at], values);
-    return this.#changed(at, item, waitS, (last) => this.#made(last, at, item, atLeast, words));
+    return this.#changed(at, item, { waitS, progress }, (last) => this.#made(last, at, item, atLeast, words));
   }
 
   /** Withdraws what the client gave for an item; returns receipts and throws as `submit` does. */
-  async withdraw({ slot, item = 0, waitS = 60 } = {}) {
+  async withdraw({ slot, item = 0, waitS = 60, progress } = {}) {
     const at = this.#slot(slot, item);
-    return this.#changed(at, item, waitS, (last) => this.#made(last, at, item, 1, undefined));
+    return this.#changed(at, item, { waitS, progress }, (last) => this.#made(last, at, item, 1, undefined));
   }
 
   /** Sends an item's packet to the servers that lack it; returns receipts, or undefined if there is none to send. */
-  async resume({ slot, item = 0, waitS = 60 } = {}) {
-    return this.#changed(this.#slot(slot, item), item, waitS, (last) => last);
+  async resume({ slot, item = 0, waitS = 60, progress } = {}) {
+    return this.#changed(this.#slot(slot, item), item, { waitS, progress }, (last) => last);
+  }
+
+  /**
+   * Returns what the store has of an item: `{ stored, waiting }`, each undefined if there is none.
+   *
+   * `stored` is the last packet that all servers have stored, `waiting` one that some lack: `{ number, withdrawn,
+   * header, receipts }`. Receipts of servers that lack it are null. Nothing is sent.
+   */
+  async kept({ slot, item = 0 } = {}) {
+    const { stored, packets, header, receipts } = await this.#last(this.#key(this.#slot(slot, item), item));
+    return { stored: stored && described(stored), waiting: packets ? described({ header, receipts }) : undefined };
   }
 
   /** Returns what each server states about this client's packets: `{ closed, items }`. It is not signed. */
   async status() {
-    return Promise.all(this.#own.campaign.servers.map(async (_, index) => {
-      const { closed, items } = json(await this.#told(index, "packets", MOST_TOLD));
-      if (!Array.isArray(items)) throw new ClientError("WireError", `${this.#name(index)} answered with no status.`);
-      return { closed: closed === true, items };
-    }));
+    return Promise.all(this.#own.campaign.servers.map((_, index) => this.statusOf(index)));
+  }
+
+  /** Returns what one server states, as `status` does. */
+  async statusOf(index) {
+    const { closed, items } = json(await this.#told(index, "packets", MOST_TOLD));
+    if (!Array.isArray(items)) throw new ClientError("WireError", `${this.#name(index)} answered with no status.`);
+    return { closed: closed === true, items };
   }
 
   /**
@@ -186,12 +206,15 @@ export class Client {
     return `${toText(this.#own.campaign.hash)} ${toText(this.#own.id)} ${slot} ${item}`;
   }
 
-  async #changed(slot, item, waitS, change) {
+  async #last(name) {
+    return (await this.#own.store.get(name)) ?? { number: 0, base: 0, masks: {}, packets: null, receipts: [] };
+  }
+
+  async #changed(slot, item, { waitS, progress = () => {} }, change) {
     const name = this.#key(slot, item), until = Date.now() + 1000 * waitS;
     return alone(name, async () => {
-      const last = (await this.#own.store.get(name)) ?? { number: 0, base: 0, masks: {}, packets: null, receipts: [] };
-      const state = await change(last);
-      return state.packets ? this.#deliver(name, state, until) : undefined;
+      const state = await change(await this.#last(name));
+      return state.packets ? this.#deliver(name, state, until, progress) : undefined;
     });
   }
 
@@ -212,22 +235,24 @@ export class Client {
       contents = await wire.split(layout, words, receivers, seeds, context);
     }
     const packets = await wire.makePackets(campaign, key, header, contents, invitation);
-    const made = { number, base: last.base, masks, packets, receipts: packets.map(() => null), greeted: false };
+    const made = { number, base: last.base, masks, packets, receipts: packets.map(() => null), greeted: false,
+                   header: wire.packHeader(header), stored: last.stored };
     await store.set(this.#key(slot, item), made);
     return made;
   }
 
-  async #deliver(name, state, until) {
+  async #deliver(name, state, until, progress) {
     const { store } = this.#own;
     for (let pause = FIRST_PAUSE_S; ; pause = Math.min(2 * pause, LONGEST_PAUSE_S)) {
-      const problems = await this.#tried(name, state).catch(async (error) => {
+      const problems = await this.#tried(name, state, progress).catch(async (error) => {
         if (error.code === "Refused") await store.set(name, { ...state, packets: null }); // the answer will not change
         throw error;
       });
       if (!problems.length) {
-        const { number, masks, receipts } = state;
+        const { number, masks, receipts, header } = state;
         const kept = Object.fromEntries(Object.entries(masks).filter(([used]) => Number(used) === number));
-        await store.set(name, { ...state, base: number, masks: kept, packets: null });
+        const stored = { header, receipts };
+        await store.set(name, { ...state, base: number, masks: kept, packets: null, stored });
         return receipts;
       }
       const wait = Math.max(pause, ...problems.map((problem) => problem.retryAfterS ?? 0));
@@ -235,20 +260,22 @@ export class Client {
         const servers = state.receipts.flatMap((receipt, index) => (receipt ? [] : [index]));
         const why = problems.map((problem) => problem.message).join(" ");
         const message = `Packet ${state.number} is not stored by servers ${servers.join(", ")}. ${why} Call resume().`;
-        throw new ClientError("NotStored", message, { servers });
+        const silent = problems.map((problem) => problem.server);
+        throw new ClientError("NotStored", message, { servers, silent, retryAfterS: wait });
       }
       await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
     }
   }
 
   /** Sends the packet once to each server that lacks it; none before all servers have stated the campaign. */
-  async #tried(name, state) {
+  async #tried(name, state, progress) {
     const each = async (act) => {
       const problems = [];
       for (const index of state.packets.keys()) {
         await act(index).catch((error) => {
           if (error.code !== "Unreachable") throw error;
           problems.push(error);
+          progress({ server: index, state: "waiting", problem: error });
         });
       }
       return problems;
@@ -258,8 +285,10 @@ export class Client {
     state.greeted = true;
     return each(async (index) => {
       if (state.receipts[index]) return;
+      progress({ server: index, state: "asked" });
       state.receipts[index] = await this.#stored(index, state.packets[index]);
       await this.#own.store.set(name, state);
+      progress({ server: index, state: "stored" });
     });
   }
 
@@ -277,7 +306,8 @@ export class Client {
     const answer = await this.#ask(index, "POST", "/packets", { "Content-Type": "application/octet-stream" }, packet);
     const receipt = json(this.#checked(index, answer));
     const confirms = await wire.receiptConfirms(this.#own.campaign, index, packet, receipt).catch(() => false);
-    if (!confirms) throw new ClientError("Unreachable", `${this.#name(index)} answered without a valid receipt.`);
+    const problem = `${this.#name(index)} answered without a valid receipt.`;
+    if (!confirms) throw new ClientError("Unreachable", problem, { server: index });
     return receipt;
   }
 
@@ -323,6 +353,13 @@ export class Client {
       throw new ClientError("Unreachable", `${this.#name(index)} cannot be reached: ${reason}.`, { server: index });
     }
   }
+}
+
+/** Returns a packet's number, kind and header beside its receipts. */
+function described({ header, receipts }) {
+  const view = new DataView(header.buffer, header.byteOffset);
+  return { number: Number(view.getBigUint64(wire.NUMBER_AT, true)), withdrawn: header[wire.KIND_AT] === WITHDRAWN,
+           header: toText(header), receipts };
 }
 
 async function limited(response, most) {

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 
 import * as wire from "./packets.js";
-import { ClientError, client, fromText, idOf, indexedDbStore, keyFromJwk, memoryStore, newKey, readCampaign,
-         readInvitation, toText } from "./quorate.js";
+import { ClientError, client, decimalIn, fromText, idOf, indexedDbStore, keyFromJwk, keyFromPem, memoryStore, newKey,
+         readCampaign, readInvitation, sealedInvitation, toText } from "./quorate.js";
 
 const VECTORS = JSON.parse(readFileSync(new URL("../../tests/client_vectors.json", import.meta.url)));
 const P256 = { name: "ECDH", namedCurve: "P-256" }, ECDSA = { name: "ECDSA", hash: "SHA-256" };
@@ -145,6 +145,16 @@ describe("values", () => {
     assert.equal(await bytes("fixed(64, 16)", [], 3n), "0000030000000000");
   });
 
+  test("exact units, as decimals give them", async () => {
+    assert.equal(await bytes("fixed(64, 16)", [], { units: decimalIn("140737488355327.1", 16) }), "9a19ffffffffff7f");
+    assert.equal(await bytes("fixed(16, 1)", [4], ["0.25", "0.75", "-0.25", "-2.50"].map((text) =>
+      ({ units: decimalIn(text, 1) }))), "000002000000fbff");
+    assert.equal(await bytes("int(64)", [], { units: -1n }), "ffffffffffffffff");
+    for (const text of ["", "1e3", "0x1", "01", "+1", ".5", "1.", " 1", "1,0", "9".repeat(42)]) {
+      assert.equal(decimalIn(text, 8), undefined);
+    }
+  });
+
   for (const [dtype, shape, x, message] of [
     ["int(64)", [], 2 ** 53, /beyond 2\^53. Give integers beyond 2\^53 as BigInt/],
     ["int(64)", [], 2n ** 63n, /the value is above what int\(64\) holds/],
@@ -153,7 +163,8 @@ describe("values", () => {
     ["int(8)", [], NaN, /is not an integer/],
     ["int(8)", [], "1", /is not a number or a BigInt/],
     ["int(8)", [], true, /is not a number or a BigInt/],
-    ["int(8)", [], null, /is not a number or a BigInt/],
+    ["int(8)", [], null, /is not a number or a BigInt/], ["int(8)", [], { units: 128n }, /above what/],
+    ["int(8)", [], { units: 1 }, /is not a number or a BigInt/], ["bit", [], { units: 2n }, /above what/],
     ["int(8)", [], undefined, /is not a number or a BigInt/],
     ["bit", [], 2, /above what bit holds/],
     ["fixed(32, 16)", [], NaN, /infinite or not a number/],
@@ -201,7 +212,8 @@ describe("campaigns", () => {
     [{ protocol: "spdz2k", again: 0, slots: [{ name: "s", per_client: 1,
        columns: [{ name: "x", dtype: "int(64)", shape: [3 << 20] }] }] }, /128 MiB/],
     [{ servers: BASE.servers.slice(1) }, /servers/], [{ clients: [] }, /integer from 1|one of the two/],
-    [{ at_least: 99 }, /at_least/], [{ again: -1 }, /again/], [{ keep: "no" }, /keep: write yes/], [{ keep: true }, /keep/],
+    [{ at_least: 99 }, /at_least/], [{ again: -1 }, /again/], [{ keep: "no" }, /keep: write yes/],
+    [{ keep: true }, /keep/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(65)", shape: [] }] }] }, /dtype/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(8)", shape: [0] }] }] }, /shape/],
     [{ slots: [{ name: "s", per_client: 1, columns: [{ name: "x", dtype: "int(8)", shape: [], low: 1 }] }] }, /low/],
@@ -383,6 +395,56 @@ describe("a client", () => {
     assert.deepEqual(after.map((request) => request.index), [1]);
     assert.deepEqual(after[0].body, before[1].body);
     assert.deepEqual([...(await all.opened())], [5, 0, 0, 0]);
+  });
+
+  test("tells its progress, and what it keeps", async () => {
+    const all = await played(), me = await all.client(), told = [];
+    assert.deepEqual(await me.kept(), { stored: undefined, waiting: undefined });
+    all.script = (index, path) => (index === 1 && path === "/packets" ? [201, {}] : undefined);
+    const progress = ({ server, state, problem }) => told.push([server, state, problem?.server].join(" ").trim());
+    await assert.rejects(me.submit({ salary: 5 }, { waitS: 0, progress }), (error) => {
+      assert.deepEqual([error.servers, error.silent], [[1], [1]]);
+      return true;
+    });
+    assert.deepEqual(told, ["0 asked", "0 stored", "1 asked", "1 waiting 1", "2 asked", "2 stored"]);
+    const { stored, waiting } = await me.kept();
+    assert.equal(stored, undefined);
+    assert.deepEqual(waiting.receipts.map(Boolean), [true, false, true]);
+    all.script = () => undefined;
+    await me.resume();
+    const first = (await me.kept()).stored;
+    assert.deepEqual([first.number, first.withdrawn, first.header], [waiting.number, false, waiting.header]);
+    assert.equal(toText(await sha(fromText(first.header))), first.receipts[1].digest);
+    all.script = (index, path) => (index === 1 && path === "/packets" ? [403, {}] : undefined);
+    await assert.rejects(me.withdraw(), fails("Refused", /403/));
+    assert.deepEqual(await me.kept(), { stored: first, waiting: undefined });
+    all.script = () => undefined;
+    await me.withdraw();
+    assert.equal((await me.kept()).stored.withdrawn, true);
+    assert.equal((await me.statusOf(0)).items.length, 3);
+  });
+
+  test("uses invitations and keys that cannot be read", async () => {
+    const all = await played({ clients: [], invitations: 2 });
+    const secrets = [1, 2, 3].map((at) => new Uint8Array(32).fill(at));
+    const invitation = await sealedInvitation({ place: 1, secrets }), plain = { place: 1, secrets };
+    await assert.rejects(crypto.subtle.exportKey("raw", invitation.secrets[0]), /extractable/);
+    const exported = new Uint8Array(await crypto.subtle.exportKey("pkcs8", (await newKey(true)).privateKey));
+    const line = (word) => `${"-".repeat(5)}${word} PRIVATE KEY${"-".repeat(5)}\n`;
+    const pem = `${line("BEGIN")}${Buffer.from(exported).toString("base64")}\n${line("END")}`;
+    const key = await keyFromPem(pem), tags = [];
+    await assert.rejects(crypto.subtle.exportKey("pkcs8", key.privateKey), /extractable/);
+    for (const text of ["", pem.slice(9), pem.replace("PRIVATE", "PUBLIC"), pem + pem, pem.replace("MI", "AA")]) {
+      await assert.rejects(keyFromPem(text), fails("KeyFileError", /no key of a client/));
+    }
+    const header = { campaign: all.campaign.hash, client: await idOf(key), place: 1, slot: 0, item: 0, number: 1,
+                     base: 0, atLeast: 1, kind: 1, receivers: [], nonce: new Uint8Array(32) };
+    for (const one of [invitation, plain]) {
+      const packets = await wire.makePackets(all.campaign, key, header, new Map(), one);
+      tags.push(packets.map((packet) => toText(packet.subarray(227, 259))).join());
+    }
+    assert.equal(tags[0], tags[1]);
+    assert.equal(new Set(tags[0].split(",")).size, 3);
   });
 
   test("sends nothing before all servers answered", async () => {

@@ -39,7 +39,8 @@ function unit(one, value, at) {
   const where = one.shape.length === 0 ? "the value" : `the element at ${at}`;
   let found = value;
   if (typeof value === "boolean" && one.kind === "bit") found = Number(value);
-  if (typeof found === "bigint") found <<= BigInt(one.frac);
+  if (typeof value?.units === "bigint") found = value.units;
+  else if (typeof found === "bigint") found <<= BigInt(one.frac);
   else if (typeof found !== "number") throw invalid(one, `${where} is not a number or a BigInt.`);
   else if (one.kind === "fixed") {
     if (!Number.isFinite(found)) throw invalid(one, `${where} is infinite or not a number.`);

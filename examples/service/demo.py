@@ -1,16 +1,18 @@
 """A survey with servers and clients on this machine: what an installation does, from its keys to its result.
 
-    python examples/service/demo.py                    # `make demo-service`: forty clients, ten of them in Node
+    python examples/service/demo.py                    # `make demo-service`: forty clients, ten of them in the form
     python examples/service/demo.py --clients 6
 
-Three `quorate serve` take packets over HTTPS on the loopback. A quarter of the clients is JavaScript in Node, the form
-for browsers; the others are Python. After the closing, the program runs at three parties, each a process. The result
+Three `quorate serve` take packets over HTTPS on the loopback. A quarter of the clients fills in the form of
+clients/form in Chromium, without a window, where Chromium and playwright are installed; otherwise it is JavaScript in
+Node. The others are Python. After the closing, the program runs at three parties, each a process. The result
 is compared with numpy's; the exit status is 1 if it differs. Nothing is left behind: all files are in a temporary
 folder, and all processes end with this one, also on Ctrl-C.
 """
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import re
 import shutil
@@ -20,10 +22,11 @@ import sys
 import time
 
 import numpy as np
-from network import END_S, Failed, Interrupts, Network, failure
+from network import COMMAND_S, END_S, Failed, Interrupts, Network, failure
 from prepare import HERE, asked_of
 
-MODULE = HERE.parent.parent / "clients" / "js" / "quorate.js"
+CLIENTS = HERE.parent.parent / "clients"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LEAST, MOST = 3, 10_000
 
 
@@ -43,6 +46,16 @@ def node():
         this = told if version else "another program"
         return None, f"All clients are Python: Node 20 or later is needed, and this is {this}."
     return command, f"Node {told}"
+
+
+def browser():
+    """Returns the command of Chromium, or None and a sentence that says why the form is not filled in."""
+    command = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if command is None:
+        return None, "The form is left out: Chromium is not installed."
+    if importlib.util.find_spec("playwright") is None:
+        return None, "The form is left out: playwright is not installed (pip install playwright)."
+    return command, "the form in Chromium"
 
 
 class Clients:
@@ -84,35 +97,56 @@ class Clients:
         return json.loads(answer)
 
 
-def clients_of(network, invitations, values, in_node):
-    """Starts the processes of clients: Python's, and Node's for the last `in_node` of them."""
+def javascript():
+    """Returns how clients in JavaScript are started, as a function of the network, or None; and a sentence."""
+    chromium, sentence = browser()
+    if chromium:
+        return lambda network: form_of(network, chromium), sentence
+    command, other = node()
+    return (lambda network: node_of(network, command)) if command else None, f"{other}; {sentence}".replace(".;", ";")
+
+
+def form_of(network, chromium):
+    """Returns the command of clients that fill in the form."""
+    folder = network.folder / "form"
+    build = (CLIENTS / "form" / "build.py", "--campaign", network.campaign, "--out", folder)
+    network.ended(network.start(sys.executable, *build), COMMAND_S)
+    return sys.executable, HERE / "form.py", folder, network.page, chromium
+
+
+def node_of(network, command):
+    """Returns the command of clients in Node."""
+    certificates = [config.with_name("tls.crt") for config in network.configs]
+    return command, HERE / "clients.mjs", network.campaign, CLIENTS / "js" / "quorate.js", *certificates
+
+
+def clients_of(network, invitations, values, others, count):
+    """Starts the processes of clients: Python's, and for the last `count` of them what `others` returns."""
     asked = asked_of(invitations, values)
-    split = len(asked) - in_node
-    command, _ = node()
+    split = len(asked) - count
     started = [Clients(network, asked[:split], sys.executable, HERE / "clients.py", network.campaign, network.folder)]
-    if in_node:
-        certificates = [config.with_name("tls.crt") for config in network.configs]
-        files = (HERE / "clients.mjs", network.campaign, MODULE, *certificates)
-        started.append(Clients(network, asked[split:], command, *files))
+    if count:
+        started.append(Clients(network, asked[split:], *others(network)))
     return started
 
 
 def survey(count, interrupts, say):
     """Runs the survey, and returns whether all results are those that numpy computes of the plain values."""
     values = salaries(count)
-    command, sentence = node()
-    in_node = count // 4 if command else 0
+    others, sentence = javascript()
+    in_javascript = count // 4 if others else 0
     with Network(count, interrupts) as network:
         invitations = network.make_files()
         say(f"keys of three servers; a campaign of one program, with {count} invitations")
         network.serve()
         say("three servers take packets")
-        clients = clients_of(network, invitations, values, in_node)
+        clients = clients_of(network, invitations, values, others, in_javascript)
         for group in clients:
             group.give()
         for group in clients:
             group.wait()
-        say(f"{count} clients have given a salary: {count - in_node} in Python, {in_node} in JavaScript ({sentence})")
+        in_python = count - in_javascript
+        say(f"{count} clients have given a salary: {in_python} in Python, {in_javascript} in JavaScript ({sentence})")
         network.close_campaign()
         say("closed")
         found = network.run_program()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -101,13 +102,13 @@ class Network:
     def _end(self):
         for process in self._processes:
             if process.poll() is None:
-                process.terminate()
+                os.killpg(process.pid, signal.SIGTERM)  # a browser is a process of its own
         until = time.monotonic() + END_S
         for process in self._processes:
             try:
                 process.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             for pipe in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
@@ -117,12 +118,14 @@ class Network:
 
     def make_files(self):
         """Makes keys, settings and a campaign, and returns the invitations."""
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(2 * PARTIES)]
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(2 * PARTIES + 1)]
+        self.page = addresses.pop()  # where the form is served
         both = [(address, address) for address in addresses]
         served = addresses[PARTIES:]
         self.configs = make_servers(self.commands, self.folder, both[:PARTIES], both[PARTIES:])
         self.campaign = self.folder / "wages.json"
-        return make_campaign(self.commands, self.folder, self.configs, served, self.clients)
+        origins = [f"http://{self.page}"]
+        return make_campaign(self.commands, self.folder, self.configs, served, self.clients, origins)
 
     def serve(self):
         """Starts the servers, and waits until they take packets."""

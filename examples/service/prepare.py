@@ -25,6 +25,7 @@ program = "{program}"
 at_least = 3
 closes = "2099-12-31T18:00:00Z"
 invitations = {clients}
+origins = {origins}
 [[slots]]
 name = "people"
 [[slots.columns]]
@@ -75,7 +76,7 @@ def make_servers(run, folder, parties, clients):
     return [own / "party.toml" for own in folders]
 
 
-def make_campaign(run, folder, configs, addresses, count):
+def make_campaign(run, folder, configs, addresses, count, origins=()):
     """Makes a campaign of the program, by its hash, and lets all servers approve it.
 
     Args:
@@ -83,6 +84,7 @@ def make_campaign(run, folder, configs, addresses, count):
         configs: the path of each `party.toml`.
         addresses: where clients reach each server, HOST:PORT.
         count: the number of invitations.
+        origins: origins of pages whose browsers may give values.
 
     Returns:
         The invitations. The campaign is `folder / "wages.json"`.
@@ -90,7 +92,7 @@ def make_campaign(run, folder, configs, addresses, count):
     identity, toml, campaign = secrets.token_urlsafe(16), folder / "wages.toml", folder / "wages.json"
 
     def write(program):
-        text = CAMPAIGN.format(id=identity, program=program, clients=count)
+        text = CAMPAIGN.format(id=identity, program=program, clients=count, origins=json.dumps(list(origins)))
         for address, config in zip(addresses, configs, strict=True):
             public = json.loads(config.with_name("service.pub").read_text())
             fields = "".join(f'{name} = "{value}"\n' for name, value in public.items())
@@ -111,7 +113,7 @@ def make_campaign(run, folder, configs, addresses, count):
 
 
 def asked_of(invitations, values):
-    """Returns what each client is asked to give, as clients.py and clients.mjs read it."""
+    """Returns what each client is asked to give, as clients.py, clients.mjs and form.py read it."""
     return [{"invitation": text, "values": {"salary": value}} for text, value in zip(invitations, values, strict=True)]
 
 

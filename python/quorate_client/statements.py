@@ -113,13 +113,17 @@ class Receipt:
         """
         return _from_json(Receipt, data)
 
+    def is_by(self, point: bytes) -> bool:
+        """Whether it is signed under the public key `point`: that of the server `server` in the campaign."""
+        return verify(point, self.signed, self.signature)
+
     def confirms(self, packet: Packet, point: bytes) -> bool:
         """Whether the receipt is for this packet, and signed under the public key `point`."""
         header = packet.header
         own = (self.campaign, self.client, self.slot, self.item, self.number, self.digest, self.part, self.server)
         item = (header.slot, header.item, header.number)
         asked = (header.campaign, header.client, *item, header.digest, packet.part_digest, packet.server)
-        return own == asked and verify(point, self.signed, self.signature)
+        return own == asked and self.is_by(point)
 
 
 @dataclasses.dataclass(frozen=True)

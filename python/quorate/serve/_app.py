@@ -176,7 +176,7 @@ class Guarded:
                 headers.pop(name, None)
             headers.update(allowed)
             if scope["method"] == "OPTIONS":
-                await _preflight(allowed)(scope, receive, told)
+                await _preflight(allowed, dict(scope["headers"]))(scope, receive, told)
             else:
                 await self._app(scope, receive, told)
         except Exception as error:
@@ -217,7 +217,8 @@ class _CutOff(Exception):
     """An answer that could not be completed."""
 
 
-def _preflight(allowed: dict[str, str]) -> Response:
+def _preflight(allowed: dict[str, str], asked: dict[bytes, bytes]) -> Response:
+    """Answers a browser that asks whether a page may send a request, also from a public page to a private network."""
     if "Access-Control-Allow-Origin" not in allowed:
         return problem(403, "no campaign names this origin here", "ask its operators to name it")
     headers = {
@@ -225,4 +226,6 @@ def _preflight(allowed: dict[str, str]) -> Response:
         "Access-Control-Allow-Headers": "Content-Type, Quorate-Signature",
         "Access-Control-Max-Age": "600",
     }
+    if asked.get(b"access-control-request-private-network") == b"true":
+        headers["Access-Control-Allow-Private-Network"] = "true"
     return Response(status_code=204, headers=headers)
