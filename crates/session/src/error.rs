@@ -140,8 +140,7 @@ pub enum SessionError {
     /// A party whose pool is older than that of the others.
     #[error(
         "the pool of party {party} is behind those of the others, as after the restore of a backup: what it still has \
-         may have been used. `quorate pool burn` at party {party} gives that up; or remove the pool's folder at all \
-         parties and make it again"
+         may have been used. Remove the pool's folder at all parties, and make the pool again"
     )]
     OldPool {
         /// The party.
