@@ -69,6 +69,9 @@ class Beside:
 class Closing(Protocol):
     """A listener beside the server."""
 
+    def end(self) -> None:
+        """Tells it to end, and does not wait for that."""
+
     def close(self) -> None:
         """Ends it."""
 
@@ -101,7 +104,7 @@ class Serving:
             registry = Registry(self._store, settings.me, service_key)
             answered = None if metrics is None else metrics.answered
             self._app = make_app(registry, limits.memory_bytes, self._is_ready, self._jobs, answered)
-            self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            self._server = _Server(_config(self._app, context, self._expire), self._end_others)
             self._listener: Listener | None = None
             self._console: Closing | None = None
             if console is not None and settings.console is not None:
@@ -125,9 +128,10 @@ class Serving:
         except StoreError as error:
             LOG.error("%s", error, extra=about("store.error"))
 
-    def _end_jobs(self) -> None:
-        if self._jobs is not None:
-            self._jobs.end()
+    def _end_others(self) -> None:
+        for other in (self._jobs, self._console):
+            if other is not None:
+                other.end()
 
     def run(self) -> int | None:
         """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread. Returns the signal."""
