@@ -293,6 +293,23 @@ def test_no_plan_is_made_without_the_tick_or_outside_of_the_terms(inside: Desk, 
     assert mark.exists()
 
 
+COUNT = """def program(mpc, campaign):
+    people = mpc.campaign(campaign)
+    return {"mean": (people["age"].sum() // people.present.sum()).reveal()}
+"""
+
+
+def test_a_plan_reads_a_campaign_that_is_approved(inside: Desk, tmp_path: Path) -> None:
+    _, path = inside.program(tmp_path, COUNT, more='[parameters.campaign]\ntype = "campaign"\n')
+    assert "0000' is approved here" in plan(inside, path, campaign="0" * 64)
+    made, own = inside.campaign(name="ages", id="E" * 21 + "A")
+    assert approve_at(inside, own)[0] == 303
+    assert f'<option value="{made.hash.hex()}">ages' in inside.get(path).body.decode()
+    text = plan(inside, path, campaign=made.hash.hex())
+    last = text.rpartition("<caption>What run")[2].partition("</tbody>")[0]
+    assert "reveals, to whom, of whose data" in last and "clients" in last
+
+
 NO_PLAN = {
     "raises": ("raise ValueError('a value of an owner')", "the program raises ValueError"),
     "exits": ("import os\nos._exit(0)", "has reported no plan"),

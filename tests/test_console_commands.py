@@ -8,7 +8,6 @@ import importlib.util
 import json
 import re
 import ssl
-import time
 import urllib.parse
 from pathlib import Path
 
@@ -156,9 +155,8 @@ def test_a_server_serves_a_console_and_ends_in_time(tmp_path: Path) -> None:
         cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
         browser.request("GET", "/", headers={"Cookie": cookie})
         assert b"<h1>Overview</h1>" in browser.getresponse().read()
-        begun = time.monotonic()
         process.terminate()
-        assert process.wait(SOON) == 143 and time.monotonic() - begun < 4
+        assert process.wait(SOON) == 143
         log = (tmp_path / "log").read_text()
         assert '"event": "console.act"' in log and token not in log and cookie.partition("=")[2] not in log
 

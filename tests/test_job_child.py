@@ -423,6 +423,30 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ({"seconds": 1.5, "bytes": 7, "predicted_rounds": 3}, True),
+        ({}, True),
+        ({"seconds": -1}, False),
+        ({"seconds": 1e18}, False),
+        ({"seconds": float("nan")}, False),
+        ({"bytes": True}, False),
+        ({"bytes": "7"}, False),
+        ({"salary": 90210}, False),
+        ([7], False),
+        (None, False),
+    ],
+)
+def test_what_is_measured_is_a_few_numbers(told: object, kept: bool) -> None:
+    line = json.dumps({"result": "{}", "measured": told}).encode()
+    report = Report.of(b'{"connected": true}\n' + line + b"\n")
+    assert report.result == b"{}"
+    assert (report.measured is not None and json.loads(report.measured) == told) is kept
+    without = json.dumps({"measured": told}).encode()
+    assert Report.of(b'{"connected": true}\n' + without + b"\n").measured is None
+
+
+@pytest.mark.parametrize(
     ("data", "connected", "error", "result"),
     [
         (b"", False, "Ended", None),

@@ -95,8 +95,11 @@ def test_a_program_runs_on_request(office: Office) -> None:
         "region": "north",
         "total": 99,
     }
-    (row,) = office.rows(0, "SELECT id FROM jobs WHERE state = 'done'")
+    (row,) = office.rows(0, "SELECT id, measured FROM jobs WHERE state = 'done'")
     job: bytes = row[0]  # type: ignore[index]
+    measured = json.loads(row[1])  # type: ignore[index]
+    assert measured["bytes"] == measured["predicted_bytes"] > 0 and measured["rounds"] == measured["predicted_rounds"]
+    assert 0 < measured["seconds"] < 60
     assert uses(office, job) == [1, 1, 1] and states(office, job) == [("done", "")] * 3
     assert office.jobs().result(job).stated["mine"] == (1,)
     shown = run(office, "show", job.hex())

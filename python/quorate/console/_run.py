@@ -26,7 +26,7 @@ LOG = logging.getLogger("quorate.serve")
 
 #: Connections in all, and of one address. Operators are few; behind a tunnel all have the loopback's address.
 _CONNECTIONS, _OF_ONE = 64, 32
-_KEEP_ALIVE_S, _END_S, _START_S = 30, 1, 10.0
+_KEEP_ALIVE_S, _END_S = 30, 1
 
 
 class ConsoleListener:
@@ -62,10 +62,14 @@ class ConsoleListener:
             loop.close()
             self._socket.close()
 
-    def close(self) -> None:
-        """Ends it; answers that take longer than a second are cut off."""
+    def end(self) -> None:
+        """Tells it to end; answers that take longer than a second are cut off."""
         self._plans.close()
         self._server.should_exit = True
+
+    def close(self) -> None:
+        """Waits for its end."""
+        self.end()
         self._thread.join(_END_S + 1.0)
 
 

@@ -72,6 +72,9 @@ class Beside:
 class Closing(Protocol):
     """A listener beside the server."""
 
+    def end(self) -> None:
+        """Tells it to end, and does not wait for that."""
+
     def close(self) -> None:
         """Ends it."""
 
@@ -106,7 +109,7 @@ class Serving:
             answered = None if metrics is None else metrics.answered
             jobs = None if self._jobs is None or self._peers is None else (self._jobs, self._peers)
             self._app = make_app(registry, limits.memory_bytes, self._is_ready, jobs, answered)
-            self._server = _Server(_config(self._app, context, self._expire), self._end_jobs)
+            self._server = _Server(_config(self._app, context, self._expire), self._end_others)
             self._listener: Listener | None = None
             self._console: Closing | None = None
             if console is not None and settings.console is not None:
@@ -149,11 +152,10 @@ class Serving:
         except StoreError as error:
             LOG.error("%s", error, extra=about("store.error"))
 
-    def _end_jobs(self) -> None:
-        if self._peers is not None:
-            self._peers.end()
-        if self._jobs is not None:
-            self._jobs.end()
+    def _end_others(self) -> None:
+        for other in (self._peers, self._jobs, self._console):
+            if other is not None:
+                other.end()
 
     def run(self) -> int | None:
         """Serves until `stop` is called, or SIGTERM or SIGINT arrives in the main thread. Returns the signal."""
