@@ -195,7 +195,8 @@ impl<B: Family> Worker<B> {
 }
 
 impl Place {
-    /// Sets up a party. Before the first message the parties agree on the protocol and the shared options. If sharings are mixed, they also agree on the prices of steps.
+    /// Sets up a party. Before the first message the parties agree on the protocol and the shared options. If sharings
+    /// are mixed, they also agree on the prices of steps.
     fn set_up<B: Family>(&mut self, party: &mut Party, protocol: Protocol, coins: Option<Seed>) -> Result<B> {
         let options = &self.options;
         let program = blake3::derive_key("quorate/session/setup", b"the protocol is among the terms");
