@@ -137,7 +137,7 @@ def test_a_key_that_is_not_listed_everywhere_and_one_that_was_dropped_are_refuse
         ('["party2.crt", "party0.crt"]', "parties 0 and 1 have the same certificate"),
         ("[]", "a list of two while one takes the other's place"),
         ('["party1.crt", "party1.new.crt", "party2.crt"]', "a list of two while one takes the other's place"),
-        ('["party3.crt"]', "party1.key does not belong to the certificate"),
+        ('["party3.crt"]', "party1.key: does not belong to the certificate"),
         ('["party1.crt", "missing.crt"]', "missing.crt"),
     ],
 )
