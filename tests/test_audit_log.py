@@ -170,6 +170,21 @@ def test_a_log_whose_lock_is_kept_stays(
     assert os.listdir(tmp_path) == ["log"]
 
 
+def test_logs_that_cannot_be_put_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment = Deployment(tmp_path)
+    assert cli.main(["audit", "rotate", "--config", str(deployment.config(1))]) == 2
+    assert "party1.toml names no log of reveals: add `audit`, or name the log's file" in capsys.readouterr().err
+    log = write(tmp_path / "log", chained(3))
+    monkeypatch.setattr("os.path.samestat", lambda *_: False)
+    assert cli.main(["audit", "rotate", str(log)]) == 2
+    assert f"the log {log} was put aside by another program: try again" in capsys.readouterr().err
+    assert log.read_text().splitlines() == chained(3)
+    assert cli.main(["audit", "rotate", str(tmp_path / "missing")]) == 2
+    assert "missing cannot be put aside: No such file" in capsys.readouterr().err
+
+
 def test_sessions_append_while_their_log_is_put_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deployment = Deployment(tmp_path)
     script = deployment.script(

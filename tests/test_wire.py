@@ -23,7 +23,7 @@ SESSIONS: dict[str, dict[str, Any]] = {
     "rss of five": {"protocol": "rss", "parties": 5},
     "aby": {"protocol": "aby", "sharings": "A+B"},
     "aby, garbled": {"protocol": "aby", "sharings": "Y"},
-    "spdz2k": {"protocol": "spdz2k"},
+    "spdz2k": {"protocol": "spdz2k", "offline": "protocol"},
     "pika": {"protocol": "pika"},
     "pika, malicious": {"protocol": "pika", "malicious": True},
 }

@@ -407,10 +407,8 @@ IN_CRATES: dict[str, tuple[str, str]] = {
         "crates/net/tests/processes.rs",
         "FolderFault::NotMade",
     ),
-    "choose another port for this party, or use the same certificates": (
-        "crates/net/tests/processes.rs",
-        "InUse::OtherParties",
-    ),
+    "choose another port for this party": ("crates/net/tests/processes.rs", "InUse::OtherParties"),
+    "install releases of one wire version at all parties": ("crates/net/src/tcp/connect.rs", "OTHER_RELEASE"),
     "look at that party's output first": ("crates/net/tests/failures.rs", "NetError::Lost"),
 }
 
@@ -469,7 +467,7 @@ NO_ADVICE: dict[str, str] = {
     "please report": "a defect: nothing but to report it",
     "report this as a defect": "a defect: nothing but to report it",
     "Check that all parties run the same version": "of a malformed message, which no version of this release sends",
-    "install the same release of Quorate everywhere": "there is one release in a test",
+    "a log is put aside on Unix only; elsewhere, rename it": "tests run on Unix",
     "a program holds at most 2^32 - 1 operations": "more than a test can build",
     "has too many elements: an array holds at most 2^48; split it": "more than a test can hold",
     "no elements are moved or compared along an axis; split it": "more than a test can hold",

@@ -11,13 +11,26 @@ BY_TEST: dict[str, list[str]] = {
     "test_doctor.py::test_a_host_that_has_no_address": ["correct it, or look at the name service here"],
     "test_keygen.py::test_a_renewed_key_stands_beside_the_old_one": [
         "Send {} to the other parties, and compare the new fingerprint by another channel",
-        "Run `quorate doctor party.toml` at all parties, then erase",
+        "All parties, you too, list both for party {} in party.toml, the new one last",
+        "Run `quorate doctor party.toml` at all parties. Once all list both, you set key",
     ],
     "test_keygen.py::test_nothing_is_overwritten": [
         "leave --renew out to make the first one",
-        "exists already and is not overwritten; move it away to make a new one",
+        "if it is in use by now, rename it to the name without `.new`",
     ],
-    "test_doctor.py::test_releases": ["install one release everywhere"],
+    "test_doctor.py::test_what_is_next_while_a_certificate_is_replaced": [
+        "add the second one at {}",
+        "Wait for the end of sessions that began before it changed",
+    ],
+    "test_audit_log.py::test_a_whole_chain": [
+        "the first number is {}: an earlier file has the head {}",
+        "note the head elsewhere, and give it as --head next time",
+    ],
+    "test_audit_log.py::test_a_log_is_put_aside": ["name the log to put aside: either its file, or --config"],
+    "test_audit_log.py::test_logs_that_cannot_be_put_aside": [
+        "add `audit`, or name the log's file",
+        "was put aside by another program: try again",
+    ],
     "test_doctor.py::test_clocks @ apart": ["let both follow a time server (NTP)"],
     "test_doctor.py::test_clocks @ others": ["let it follow a time server (NTP)"],
     "test_doctor.py::test_addresses_that_are_needed": ["open the port of party {} to party {}"],
