@@ -232,5 +232,3 @@ def changed(campaign: Campaign, **fields: Any) -> bytes:
     """Returns a campaign's JSON with other fields, which nobody has checked."""
     table = {**json.loads(campaign.json), **fields}
     return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
-
-
