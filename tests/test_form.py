@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ GIVEN = {
     "hours": "\n".join(str(i - 10) for i in range(20)),
 }  # fmt: skip
 MEANT = {"salary": 52000, "rate": -64, "owns": 1, "ages": [31, 44], "hours": [i - 10 for i in range(20)]}
+CLIENTS = FORM.parent.parent / "docs" / "clients.md"
 WAITS = "Not complete yet: waiting for "
 
 
@@ -242,6 +244,10 @@ def test_another_invitation_does_not_take_the_place_of_the_first(made: Survey, p
     send(page, {"salary": "5"})
     state(page, DONE)
     page.close()
+    page = person.opened(link(made))  # the link of a letter, once more
+    state(page, DONE)
+    assert page.locator("#notice").is_hidden()
+    page.close()
     page = person.opened(link(made, 1))
     page.get_by_text("This browser has already an invitation").wait_for()
     state(page, DONE)
@@ -287,6 +293,29 @@ def test_closed_after_answers_were_given(own: Survey, person: Person) -> None:
     assert page.get_by_role("button", name="Replace my answers").count() == 0
 
 
+def test_what_became_of_answers(own: Survey, person: Person) -> None:
+    """After a run each server states it; the page shows it as the servers do, also where they differ."""
+    page = person.opened(link(own))
+    send(page, {"salary": "5"})
+    state(page, DONE)
+    row = "INSERT OR REPLACE INTO outcomes VALUES (?, 0, 0, 0, ?, ?, ?)"
+    number = wire.Header.unpack(person.packets[0]).number
+    outcomes = [("in", ""), ("refused", ""), ("absent", "it asks for more clients")]
+    for server, (outcome, why) in zip(own.net.servers, outcomes, strict=True):
+        with contextlib.closing(server.store()) as store:
+            close(store, own.campaign.hash)
+            values = (own.campaign.hash, number, outcome, why)
+            store.write(lambda c, values=values: c.execute(row, values)).result()
+    page.get_by_role("button", name="Ask the servers").click()
+    state(page, "The survey is closed.")
+    for text in (
+        "used; closed",
+        "outside the limits and not used; closed",
+        "not used (it asks for more clients); closed",
+    ):
+        page.locator("#servers li", has_text=f"your answers were {text}").wait_for()
+
+
 def test_a_time_that_is_over_is_said_at_once(tmp_path: Path, chromium: Browser) -> None:
     with survey(tmp_path, slots=slots(SALARY), closes="2026-01-01T00:00:00Z") as made:
         person = Person(chromium, made.campaign)
@@ -306,6 +335,18 @@ def test_receipts_are_checked_by_others(tmp_path: Path, made: Survey, person: Pe
     download.value.save_as(tmp_path / "receipt.json")
     table = json.loads((tmp_path / "receipt.json").read_text())
     assert from_text(table["campaign"]) == made.campaign.hash
+    (tmp_path / "wages.json").write_bytes(made.campaign.json)
+    documented = re.search(r"```python\n(import hashlib.*?)```", CLIENTS.read_text(), re.DOTALL)
+    assert documented is not None
+    names: dict[str, Any] = {}
+    exec(documented[1], names)
+    assert names["checked"](tmp_path / "wages.json", tmp_path / "receipt.json").kind == wire.VALUES
+    for server in (0, 2):
+        forged = json.loads(json.dumps(table))
+        forged["receipts"][server]["time"] += 1
+        (tmp_path / "forged.json").write_text(json.dumps(forged))
+        with pytest.raises(AssertionError):
+            names["checked"](tmp_path / "wages.json", tmp_path / "forged.json")
     header = from_text(table["header"])
     assert wire.Header.unpack(header).kind == wire.VALUES
     for server, fields in enumerate(table["receipts"]):

@@ -98,11 +98,18 @@ function listed(campaign, store) {
   });
 }
 
+/** Says that an invitation is not used, unless it is the one that this browser has: links are followed twice. */
+function sayIfOther({ invitation }, shown) {
+  if (shown && invitation && shown.split(".")[0] !== String(invitation.place)) {
+    fill("notice", texts.invitation.other);
+  }
+}
+
 /** Returns who takes part, from the store, the text that the address has shown, or the user. */
 async function whoTakesPart(campaign, store, shown) {
   const stored = await identityIn(store);
   if (stored) {
-    if (shown && campaign.invitations) fill("notice", texts.invitation.other);
+    sayIfOther(stored, shown);
     return stored;
   }
   if (!campaign.invitations) return listed(campaign, store);
@@ -134,7 +141,7 @@ async function start() {
   const name = `quorate ${toText(campaign.hash)}`;
   await alone(`form ${name}`);
   const store = indexedDbStore(name), identity = await whoTakesPart(campaign, store, shown);
-  addEventListener("hashchange", () => invitationInAddress() && fill("notice", texts.invitation.other));
+  addEventListener("hashchange", () => sayIfOther(identity, invitationInAddress()));
   showKept(name);
   const me = await client({ campaign, ...identity, store });
   await new Giving({ campaign, table, me, store }).start();

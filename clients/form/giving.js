@@ -11,7 +11,7 @@ import { Parts } from "./parts.js";
 import { showReceipt } from "./receipt.js";
 import { showResult } from "./result.js";
 import { Status } from "./status.js";
-import { button, fill, make, newId } from "./show.js";
+import { button, fill, find, make, newId } from "./show.js";
 import { texts } from "./texts.js";
 
 const LONGEST_PAUSE_S = 60;
@@ -106,7 +106,7 @@ export class Giving {
     this.#fields = this.#slot.columns.map(fieldsOf);
     const atLeast = make("input", { id: newId(), type: "text", inputmode: "numeric", autocomplete: "off" });
     atLeast.value = String(least);
-    const error = make("p", { class: "error", role: "alert" }), progress = make("p", { class: "hint", role: "status" });
+    const error = make("p", { class: "error", role: "alert" }), progress = make("p", { id: "progress", class: "hint", role: "status" });
     const more = make("details", {}, make("summary", {}, told.more),
       make("label", { for: atLeast.id }, told.atLeast), make("p", { class: "hint" }, told.atLeastHint({ least, most })),
       atLeast);
@@ -149,7 +149,7 @@ export class Giving {
     error.textContent = !values ? texts.values.wrong : isInRange ? "" : texts.values.atLeastHint({ least, most });
     if (error.textContent) return;
     progress.textContent = texts.values.encrypting;
-    await navigator.storage?.persist?.(); // the browser may ask; packets are kept in either case
+    navigator.storage?.persist?.().catch(() => {}); // the browser may ask its user, who need not answer
     await this.#parts.touch();
     const given = { ...this.#where, atLeast: asked, waitS: 0, progress: (event) => this.#status.progress(event) };
     await this.#changed(() => this.#own.me.submit(values, given), error);
@@ -177,6 +177,7 @@ export class Giving {
       if (!ANSWERED.includes(problem.code)) {
         if (error) error.textContent = texts.stops.failed({ message: problem.message || problem.name });
         else this.#status.refused(problem);
+        find("progress")?.replaceChildren();
         this.#status.show(await this.#own.me.kept(this.#where));
         return;
       }

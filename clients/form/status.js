@@ -66,7 +66,8 @@ export class Status {
     }
     this.#draw();
     const isOpen = !this.isClosed && (waiting || stored);
-    this.#offer([waiting && "now", isOpen && "replace", isOpen && isGiven && "withdraw", (waiting || stored) && "check"]);
+    const withdraw = isOpen && isGiven && "withdraw", check = (waiting || stored) && "check";
+    this.#offer([waiting && "now", isOpen && "replace", withdraw, check]);
   }
 
   /** Shows buttons by the names of what they do; those that are there already stay, with the focus on one of them. */
