@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from _soak_oracle import ABOVE, Member, Problems, Round
+
 from quorate_client import ClientError, NoResult, NotStored, Refused, Unreachable, _https
 from quorate_client._https import Answer, Links
 from quorate_client.campaign import Server
@@ -25,8 +26,11 @@ __all__ = ["Traffic", "visit"]
 #: Kinds of visits while a campaign is open, and their weights.
 OPEN = {"status": 36, "poll": 22, "give": 20, "broken": 6, "withdraw": 3, "stranger": 13}
 
-#: The same after the closing.
+#: Kinds of visits after the closing, and their weights.
 CLOSED = {"status": 36, "poll": 22, "late": 8, "result": 24, "stranger": 10}
+
+#: Seconds until the next visit where a server was down.
+_DOWN_S = 0.1
 
 #: Requests over one connection of a client that polls.
 _POLLS = 24
@@ -38,15 +42,16 @@ class Traffic:
     """Counts requests and answers, and breaks connections; it wraps the transport of `quorate_client`.
 
     Attributes:
-        requests: requests so far.
-        answers: their statuses; 0 if there was no answer.
-        bodies: the last packet that was sent, by path.
+        requests: requests that servers have answered.
+        answers: the numbers of answers by their status; 0 for requests without one.
+        bodies: the last packet that was sent, by path and server.
+        broken: connections that were reset.
     """
 
     def __init__(self) -> None:
         self.requests = 0
         self.answers: collections.Counter[int] = collections.Counter()
-        self.bodies: dict[str, bytes] = {}
+        self.bodies: dict[tuple[str, int], bytes] = {}
         self.broken = 0
         self._mutex = threading.Lock()
         self._own = threading.local()
@@ -66,9 +71,9 @@ class Traffic:
             self._own.plan = None
 
     def count(self, status: int) -> None:
-        """Counts a request and its answer."""
+        """Counts a request and its answer, whose status is 0 if there was none."""
         with self._mutex:
-            self.requests += 1
+            self.requests += status != 0
             self.answers[status] += 1
 
     def installed(self) -> Callable[[], None]:
@@ -158,8 +163,10 @@ def visit(one: Round, rng: random.Random, traffic: Traffic, problems: Problems) 
         if member.busy.acquire(blocking=False):
             try:
                 _VISITS[kind](one, member, rng, traffic, problems)
-            except (NotStored, Unreachable, Refused):
-                pass  # a server is down, the campaign has just closed, or the client's hour is full
+            except Refused:
+                pass  # the campaign has just closed, or the client's hour is full
+            except (NotStored, Unreachable):
+                time.sleep(_DOWN_S)
             finally:
                 member.busy.release()
             return

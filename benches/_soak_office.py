@@ -13,11 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import quorate_client
 from _soak_clients import Traffic
 from _soak_clock import Clock
 from _soak_oracle import ABOVE, Jobs, Member, Problems, Round, read_back, settle
 from _soak_servers import Server, free_ports
+
+import quorate_client
 from quorate import jobs as programs
 from quorate.campaigns import approve, close, end, invitations
 from quorate_client import Campaign, ClientKey, JobFailed, JobRefused, NoResult, NotStored

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from _soak_clock import Clock
+
 from quorate import _quorate
 from quorate.campaigns import Store
 from quorate_client import ServiceKey
@@ -30,7 +31,7 @@ class Sample:
     """What a server takes at one moment.
 
     Attributes:
-        requests: requests of clients so far, to all servers.
+        requests: requests that all servers together have answered so far.
         life: the number of its process, from 0.
         memory: the resident memory, in bytes; None while it is down, as the next two.
         descriptors, threads: their numbers.

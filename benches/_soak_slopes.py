@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 __all__ = ["Slope", "slope"]
 
-#: Samples in a row resemble each other. The means of so many parts of a series count as independent.
+#: Samples in a row resemble each other. The means of this number of parts of a series count as independent.
 BLOCKS = 24
 
 

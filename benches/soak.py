@@ -62,7 +62,7 @@ class Plan:
     """What a soak is to do.
 
     Attributes:
-        requests: the number of clients' requests.
+        requests: the number of requests that servers answer.
         seed: of all choices.
         warm: the part of the requests before server 0 is left alone.
         at_once: visits at a time.

@@ -36,9 +36,11 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "time", time.time)  # the soak installs its clock, which ends with this
         patch.syspath_prepend(str(ROOT / "benches"))
+        import _soak_clients
         import _soak_office
         import soak
 
+        patch.setattr(_soak_clients, "_POLLS", 4)  # more of what changes something
         patch.setattr(_soak_office.Office, "run", read_here)
         small = {"at_once": 6, "members": 8, "rounds": 2, "jobs": 0, "restarts": 3, "days": 1.0, "minutes": 5.0}
         plan = soak.Plan(requests=REQUESTS, seed=5, warm=1.0, **small)
@@ -94,7 +96,7 @@ def test_nothing_is_lost_or_comes_twice(soaked: Any, capsys: pytest.CaptureFixtu
     assert soak.traffic.requests >= REQUESTS and soak.traffic.broken > 0
     assert [server.kills + server.ends for server in soak.office.servers] == [1 + 1] * 3  # the last one by `stop`
     assert [one.is_answered for one in soak.office.rounds] == [one.wanted()["count"] > 0 for one in soak.office.rounds]
-    assert sum(member.receipts for one in soak.office.rounds for member in one.members) > 20
+    assert sum(member.receipts for one in soak.office.rounds for member in one.members) > 5
     assert all(len(samples) > 3 and samples[-1].store > 0 for samples in soak.samples)
 
 

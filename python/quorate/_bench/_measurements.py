@@ -39,7 +39,8 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
     """Measures the workloads `names`, prints the table, writes JSON and a picture, and returns the exit status.
 
     Without names it measures all workloads but applications and those of clients and kept values. A wrong result raises
-    an error, and has no row. Rows that were measured before an error or Ctrl-C have been printed and are in the JSON file.
+    an error, and has no row. Rows that were measured before an error or Ctrl-C have been printed, and are in the JSON
+    file.
     """
     for path in (json_path, plot_path):
         _check_place(path)
