@@ -20,7 +20,7 @@ from quorate.campaigns import Store
 from quorate_client import ServiceKey
 
 #: Seconds in which a server has to be ready, on a busy machine.
-READY_S = 120.0
+READY_S = 600.0
 
 #: Days that servers keep results, so that they expire within a soak.
 RESULTS_DAYS = 3

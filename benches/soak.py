@@ -104,7 +104,6 @@ class Soak:
         self._visits = itertools.count()
         self._until = float("inf")
         self._over = threading.Event()
-        self._errors: list[str] = []
         self._present: list[Round] = []
 
     @property
@@ -130,8 +129,6 @@ class Soak:
             self._over.set()
             undo()
         self.seconds = time.monotonic() - begun
-        if self._errors:
-            raise SystemExit(self._errors[0])
 
     def check(self) -> list[int]:
         """Compares what jobs ran with what was told; returns the jobs that ran at each server."""
@@ -149,7 +146,7 @@ class Soak:
         try:
             task()
         except BaseException:
-            self._errors.append(traceback.format_exc())
+            self.office.problems.add(f"the soak has ended early: {traceback.format_exc()}")
             self._over.set()
 
     def _reached(self, requests: float) -> bool:
