@@ -4,18 +4,24 @@
     .venv/bin/python benches/clients.py
     .venv/bin/python benches/clients.py --clients 10000 --values 10
     .venv/bin/python benches/clients.py --family spdz2k
+    .venv/bin/python benches/clients.py --requests 2000
 
 Every client has a key of its own, and gives its values as `quorate_client` does: it compares the campaign at each
 server, and sends one packet to each. The first table gives, by the number of clients that submit at once, the seconds
 until all servers have confirmed all packets, a client's median and 99th percentile, and milliseconds of processor time
 for a packet at a server, and for a client. Then the campaign is closed, and the packets are read in a local session of
 the servers; the second table gives seconds of `Session.campaign` and of a sum, and what a party sends meanwhile.
+
+With `--requests`, another table gives signed requests for the state of a client's packets, to all servers in turn, by
+the number in flight: requests a second, the median and the 99th percentile, over a connection for each request and over
+kept ones, and the processor time of a request at a server.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import resource
@@ -26,6 +32,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -33,7 +40,9 @@ import numpy as np
 
 import quorate as qr
 import quorate_client
+from quorate_client._https import Links
 from quorate_client.keys import to_text
+from quorate_client.statements import sign_request
 
 #: Names of families: protocol, number of servers, and options.
 FAMILIES: dict[str, tuple[str, int, dict[str, str]]] = {
@@ -124,6 +133,17 @@ class Survey:
         client.submit({"x": values}, wait_s=600)
         return time.perf_counter() - start
 
+    def ask(self, number: int, links: Links) -> float:
+        """Asks a server for the state of a client's packets, and returns the seconds that it took."""
+        key, server, campaign = self.keys[number % len(self.keys)], number % self.parties, self.campaign
+        path = f"/campaigns/{to_text(campaign.hash)}/packets/{to_text(key.id)}"
+        start = time.perf_counter()
+        headers = {"Quorate-Signature": sign_request(key, campaign.hash, server, int(time.time()))}
+        answer = links.ask(server, campaign.servers[server], "GET", path, headers)
+        if answer.status != 200:
+            raise SystemExit(f"a server answered {answer.status} to a request for a state")
+        return time.perf_counter() - start
+
     def stop(self) -> None:
         """Ends the servers."""
         for process in self.processes:
@@ -152,6 +172,28 @@ def given(survey: Survey, numbers: range, at_once: int, values: np.ndarray) -> s
     )
 
 
+def asked(survey: Survey, requests: int, at_once: int, is_kept: bool) -> str:
+    """Makes requests, and returns a row of the table."""
+    start, servers, own = time.perf_counter(), survey.server_seconds(), threading.local()
+
+    def ask(number: int) -> float:
+        if not is_kept:
+            with Links() as links:
+                return survey.ask(number, links)
+        if not hasattr(own, "links"):
+            own.links = Links()
+        return survey.ask(number, own.links)
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        seconds = list(pool.map(ask, range(requests)))
+    wall, quantiles = time.perf_counter() - start, statistics.quantiles(seconds, n=100)
+    at_server = (survey.server_seconds() - servers) / requests
+    return (
+        f"| {at_once:>5} | {'kept' if is_kept else 'new':>4} | {requests:>7} | {requests / wall:>6.0f} | "
+        f"{statistics.median(seconds) * 1e3:>6.1f} | {quantiles[98] * 1e3:>6.1f} | {at_server * 1e3:>6.2f} |"
+    )
+
+
 def main() -> None:
     """Measures, and prints the tables."""
     parser = argparse.ArgumentParser(description="Measures clients of a campaign.")
@@ -160,6 +202,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=2000)
     parser.add_argument("--values", type=int, default=1000)
     parser.add_argument("--at-once", default="1,10,100")
+    parser.add_argument("--requests", type=int, default=0, help="also measures this number of requests for states")
     options = parser.parse_args()
     groups = [int(text) for text in options.at_once.split(",")]
     values, each = np.arange(options.values), options.clients // len(groups)
@@ -171,6 +214,11 @@ def main() -> None:
             print("|---|---|---|---|---|---|---|")
             for place, at_once in enumerate(groups):
                 print(given(survey, range(place * each, (place + 1) * each), at_once, values), flush=True)
+            if options.requests:
+                print("\n| in flight | connections | requests | a second | p50, ms | p99, ms | server, ms CPU |")
+                print("|---|---|---|---|---|---|---|")
+                for at_once, is_kept in itertools.product(groups, (False, True)):
+                    print(asked(survey, options.requests, at_once, is_kept), flush=True)
         finally:
             survey.stop()
         for config in survey.configs:

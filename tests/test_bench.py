@@ -11,7 +11,7 @@ import pytest
 
 import quorate as qr
 from quorate import cli
-from quorate._bench import _applications, _measurements, _scaling
+from quorate._bench import _applications, _measurements, _scaling, _services
 from quorate._bench._measurements import Asked
 from quorate.errors import ConfigError
 
@@ -242,3 +242,48 @@ def test_scaling_is_a_table_a_document_and_a_picture(
     assert plot_path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ConfigError, match="aby"):
         _measurements.run(["scaling"], Asked("aby"), None, None)
+
+
+# ---- what outlives a session ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["rss", "aby", "pika", "spdz2k"])
+def test_packets_of_clients_and_kept_values_are_measured(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"CLIENTS": 3, "VALUES": 2, "ELEMENTS": 10}.items():
+        monkeypatch.setattr(_services, name, value)
+    asked = Asked(protocol, links=("memory",))
+    assert _measurements.run(["kept", "clients"], asked, tmp_path / "rows.json", None) == 0
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert all(set(row) == KEYS for row in rows)
+    by_name = {row["workload"]: row for row in rows}
+    kept = ["kept: keeping", "kept: reading", "kept: a sum"]
+    clients = ["clients: storing", "clients: reading", "clients: a sum"]
+    may_cheat = protocol == "spdz2k"
+    assert list(by_name) == [*(kept[:1] if may_cheat else kept), *clients]
+    storing, reading = by_name["clients: storing"], by_name["clients: reading"]
+    assert storing["runs"] == storing["parties"] and storing["rounds"] == storing["bytes_per_party"] == 0
+    assert reading["runs"] == (1 if may_cheat else _services.RUNS) and reading["batch"] == 3
+    assert reading["rounds"] > 0 and reading["bytes_per_party"] > 0
+    if may_cheat:
+        assert "may cheat" in by_name["kept: keeping"]["skipped"]
+    else:
+        assert by_name["kept: reading"]["batch"] == 10 and by_name["kept: keeping"]["rounds"] > 0
+
+
+def test_clients_have_the_links_of_applications(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError, match="no links 'tls': memory, lan, wan"):
+        _measurements.run(["clients"], Asked("rss", links=("tls",)), None, None)
+    with pytest.raises(ConfigError, match='no applications for protocol "ot"'):
+        _measurements.run(["kept"], Asked("ot"), None, None)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_wrong_sum_of_what_clients_gave_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CLIENTS": 2, "VALUES": 2}.items():
+        monkeypatch.setattr(_services, name, value)
+    packets = _services._packets
+    monkeypatch.setattr(_services, "_packets", lambda campaign, key, values: packets(campaign, key, values // 2))
+    with pytest.raises(qr.QuorateError, match="wrong result"):
+        list(_services.rows(["clients"], Asked("rss", links=("memory",))))

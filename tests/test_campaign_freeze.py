@@ -194,6 +194,23 @@ def test_a_second_run_on_a_campaign_is_refused_while_the_first_goes_on(servers: 
         pass
 
 
+def test_an_ended_campaign_leaves_no_lock_behind(servers: Servers) -> None:
+    """Else the folder of a store has one more file for each campaign, for ever."""
+    folder = servers.stores[0].path.parent
+
+    def locks() -> list[str]:
+        return [file.name for file in folder.glob("*.run-*.lock")]
+
+    with frozen(servers):
+        assert len(locks()) == 1
+        end(servers.stores[0], servers.campaign.hash)  # while a program has the lock
+        assert locks() == []
+        with pytest.raises(Refused, match="was ended"):
+            freeze(servers.campaign, servers.settings(0), servers.clock)
+    Store(servers.stores[0].path, STORE_KEY, None).close()  # a run that was refused may have left one
+    assert locks() == []
+
+
 # ---- looks ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,1 +1,1 @@
-"""The command `quorate bench`: standard workloads, applications, and time by size."""
+"""The command `quorate bench`: standard workloads, applications, clients, kept values, and time by size."""

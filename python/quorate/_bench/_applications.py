@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate import apps
 from quorate._bench._mobilenet import mobilenet
+from quorate._bench._rows import filled, phases, summary
 from quorate._families import FAMILIES
 from quorate.dtypes import uint
 from quorate.errors import ConfigError, DtypeError, ModelWarning, QuorateError
@@ -26,7 +27,7 @@ from quorate.models._tflite._run import Owned
 from quorate.models._tree import PlainTree, encode_tree
 from quorate.session import Network, Session, local
 
-__all__ = ["NAMES", "Asked", "rows"]
+__all__ = ["NAMES", "Asked", "links_of", "rows"]
 
 #: Links in memory, a local network, and the cloud setting of the paper.
 LINKS: dict[str, Network | None] = {
@@ -304,14 +305,21 @@ def rows(names: Sequence[str], asked: Asked) -> Iterator[dict[str, Any]]:
     """
     if not names:
         return iter(())
-    protocol = asked.protocol
-    if protocol not in FAMILIES:
-        raise ConfigError(f'no applications for protocol "{protocol}"; there are some for {", ".join(FAMILIES)}')
+    return _measurements(names, asked, links_of(asked))
+
+
+def links_of(asked: Asked) -> dict[str, Network | None]:
+    """Returns the links that are asked for by their names in the table; all of `LINKS` if none is.
+
+    Raises:
+        ConfigError: applications do not have the protocol or a link.
+    """
+    if asked.protocol not in FAMILIES:
+        raise ConfigError(f'no applications for protocol "{asked.protocol}"; there are some for {", ".join(FAMILIES)}')
     unknown = [link for link in asked.links if link not in _CALLED]
     if unknown:
         raise ConfigError(f"applications have no links {unknown[0]!r}: {', '.join(_CALLED)}")
-    links = {_CALLED[link]: LINKS[_CALLED[link]] for link in asked.links} or LINKS
-    return _measurements(names, asked, links)
+    return {_CALLED[link]: LINKS[_CALLED[link]] for link in asked.links} or LINKS
 
 
 def _measurements(names: Sequence[str], asked: Asked, links: dict[str, Network | None]) -> Iterator[dict[str, Any]]:
@@ -325,7 +333,7 @@ def _measurements(names: Sequence[str], asked: Asked, links: dict[str, Network |
 
 
 def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[str, Any]:
-    measured: dict[str, Any] = dict.fromkeys(("runs", "seconds", "offline", "online", "bytes_per_party", "rounds"))
+    measured = None
     try:
         plan = mpc.explain(*application.plan(mpc))
         predicted = plan.offline.seconds + plan.online.seconds
@@ -334,73 +342,17 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
         predicted, skipped = 0.0, f"skipped: {error}"
     if skipped is None:
         measured = _measured(application, mpc, 1 if predicted > LONG else RUNS)
-    seconds = measured["seconds"]
-    return {
-        "workload": name,
-        "protocol": mpc.protocol,
-        "k": application.bits,
-        "parties": mpc.parties,
-        "batch": application.batch,
-        "link": link,
-        "threads_per_party": 1,
-        "input_timed": True,
-        "reveal_timed": True,
-        "skipped": skipped,
-        **measured,
-        "results_per_second": None if seconds is None else application.batch / seconds["median"],
-        "processor_seconds": None,
-        "chain": None,
-        "target": None,
-        "target_reached": None,
-        "peers": application.peers,
-    }
+    return filled(name, mpc, (application.bits, application.batch), link, skipped, measured, application.peers)
 
 
 def _measured(application: _Application, mpc: Session, runs: int) -> dict[str, Any]:
     """Returns the figures of `runs` runs. Before several runs, one run is made that is not counted."""
     taken, walls = [], []
     for _ in range(runs + (runs > 1)):
-        before, started = _phases(mpc), time.perf_counter()
+        before, started = phases(mpc), time.perf_counter()
         result = application.ask(mpc)
         walls.append(time.perf_counter() - started)
         if not np.array_equal(result, application.wanted):
             raise QuorateError(f"wrong result {result}; please report this defect")
-        taken.append(_phases(mpc) - before)
-    figures = np.array(taken[-runs:])
-    phases = {}
-    for place, phase in enumerate(("offline", "online")):
-        seconds, sent, wire, rounds = figures[:, place].T
-        phases[phase] = {
-            "seconds": _seconds(seconds),
-            "rounds": int(rounds[-1]),
-            "bytes_per_party": float(sent[-1]),
-            "wire_bytes_per_party": float(wire[-1]),
-        }
-    both = figures.sum(axis=1)
-    return {
-        "runs": runs,
-        # Not the sum of the phases: one party may be online while another is still offline.
-        "seconds": _seconds(np.array(walls[-runs:])),
-        **phases,
-        "bytes_per_party": float(both[-1, 1]),
-        "rounds": int(both[-1, 3]),
-    }
-
-
-def _seconds(values: np.ndarray) -> dict[str, float]:
-    return {"median": float(np.median(values)), "min": float(values.min())}
-
-
-def _phases(mpc: Session) -> np.ndarray:
-    """Returns seconds, an average party's bytes and wire bytes, and rounds so far, of offline and online."""
-    stats = mpc.stats()
-
-    def average(values: Sequence[int | None]) -> float:
-        return sum(value or 0 for value in values) / len(values)
-
-    return np.array(
-        [
-            (phase.seconds, average(phase.bytes_sent), average(phase.wire_bytes), phase.rounds)
-            for phase in (stats.offline, stats.online)
-        ]
-    )
+        taken.append(phases(mpc) - before)
+    return summary(taken[-runs:], walls[-runs:])

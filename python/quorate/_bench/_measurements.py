@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate._bench import _applications, _scaling
+from quorate._bench import _applications, _scaling, _services
 from quorate._bench._applications import Asked
 from quorate._command import _build_remarks
 from quorate._display._plots import drawn
@@ -38,8 +38,9 @@ HEAD = (
 def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: Path | None) -> int:
     """Measures the workloads `names`, prints the table, writes JSON and a picture, and returns the exit status.
 
-    Without names it measures all workloads that are not applications. A wrong result raises an error, and has no row.
-    Rows that were measured before an error or Ctrl-C have been printed and are in the JSON file.
+    Without names it measures all workloads but applications and those of clients and kept values. A wrong result raises
+    an error, and has no row. Rows that were measured before an error or Ctrl-C have been printed, and are in the JSON
+    file.
     """
     for path in (json_path, plot_path):
         _check_place(path)
@@ -47,10 +48,11 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
         return _scale(asked.protocol, json_path, plot_path)
     rows: list[Row] = []
     applications = [name for name in names if name in _applications.NAMES]
-    others = [name for name in names if name not in _applications.NAMES]
-    table: Iterable[Row] = _applications.rows(applications, asked)
+    services = [name for name in names if name in _services.NAMES]
+    others = [name for name in names if name not in (*applications, *services)]
+    table: Iterable[Row] = itertools.chain(_applications.rows(applications, asked), _services.rows(services, asked))
     options = Options.of(asked.options, (), local=True).family
-    if others or not applications:
+    if others or not names:
         pairs = list(options.items())
         table = itertools.chain(measurements(others, asked, pairs), table)
     started = time.monotonic()

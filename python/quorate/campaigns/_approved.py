@@ -187,7 +187,7 @@ def end(store: Store, campaign: bytes, now: float | None = None) -> None:
             connection.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))  # noqa: S608
 
     store.write(change).result()
-    store.keys.erase(campaign)
+    store.forget(campaign)
     store.purge()
 
 

@@ -103,7 +103,7 @@ class Store:
             migrate(connection)
             self._recognise(connection)
             for (campaign,) in connection.execute("SELECT hash FROM campaigns WHERE ended_at IS NOT NULL").fetchall():
-                self.keys.erase(campaign)  # a crash may have come between the end of the campaign and this
+                self.forget(campaign)  # a crash may have come between the end of the campaign and this
         except (sqlite3.Error, ValueError) as error:
             connection.close()
             does = str(error) if isinstance(error, ValueError) else f"cannot be read: {error}"
@@ -177,6 +177,15 @@ class Store:
             finally:
                 self._reading.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
                 self._reading.execute("PRAGMA query_only = 1")
+
+    def forget(self, campaign: bytes) -> None:
+        """Erases the key of a campaign that has ended, and removes the file of the lock of its runs.
+
+        A process may have that lock still. No other one runs a program on the campaign: that is refused for ever.
+        """
+        self.keys.erase(campaign)
+        with contextlib.suppress(OSError):
+            _lock_file(self.path, run_of(campaign)).unlink()
 
     def close(self) -> None:
         """Finishes the changes that wait, and closes the store."""
@@ -293,6 +302,10 @@ def run_of(campaign: bytes) -> str:
     return f"run-{campaign.hex()[:16]}"
 
 
+def _lock_file(path: Path, lock: str) -> Path:
+    return path.with_name(f"{path.name}.{lock}.lock")
+
+
 def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
     """Takes a lock, which ends with the process. Returns its descriptor.
 
@@ -301,7 +314,7 @@ def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path.with_name(f"{path.name}.{lock}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        file = os.open(_lock_file(path, lock), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise StoreError(f"the store {path} cannot be locked: {error}") from None
     try:

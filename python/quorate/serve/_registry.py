@@ -13,7 +13,9 @@ from quorate_client.keys import from_text
 
 __all__ = ["Registry"]
 
-_MOST = 1000  # campaigns that are held in memory; the others are read again
+#: Campaigns that are held in memory, and bytes of their JSON; the others are read again. A list of clients takes three
+#: times its JSON.
+_MOST, _MOST_BYTES = 1000, 1 << 25
 
 
 class Registry:
@@ -30,6 +32,7 @@ class Registry:
         self.store, self.me, self.clock = store, me, clock
         self._service_key = service_key
         self._intakes: dict[str, Intake] = {}
+        self._bytes = 0
         self._lock = threading.Lock()
 
     def held(self, text: str) -> Intake | None:
@@ -57,9 +60,13 @@ class Registry:
             ) from None
         made = Intake(self.store, found.campaign, self.me, self._service_key, self.clock)
         with self._lock:
-            while len(self._intakes) >= _MOST:
-                self._intakes.pop(next(iter(self._intakes)))
-            return self._intakes.setdefault(text, made)
+            if (meanwhile := self._intakes.get(text)) is not None:
+                return meanwhile
+            self._bytes += len(made.campaign.json)
+            while self._intakes and (len(self._intakes) >= _MOST or self._bytes > _MOST_BYTES):
+                self._bytes -= len(self._intakes.pop(next(iter(self._intakes))).campaign.json)
+            self._intakes[text] = made
+            return made
 
     def prefix(self, intake: Intake) -> str:
         """Returns the path of this server's address in a campaign, which comes before `/campaigns`; often empty."""
