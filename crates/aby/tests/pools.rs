@@ -1,7 +1,7 @@
 //! Correlations of one session in another one, as pools keep them.
 
-use quorate_gadgets::testing::pools;
 use quorate_aby::Aby;
+use quorate_gadgets::testing::pools;
 
 const KINDS: &[&str] = &["Triple", "MatrixTriple", "ConvTriple", "BitTriple", "Selection", "Lookup", "Permutation"];
 

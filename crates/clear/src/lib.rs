@@ -32,9 +32,9 @@ use quorate_engine::{
 };
 use quorate_gadgets::order::Keys;
 use quorate_gadgets::{
-    Choices, Descriptor, Family, Footprint, Gadgets, Garbles, GarblesAhead, Labels, MakesAhead, Parties, Pools, Revokes, Sign,
-    Width, circuit, compare, compiled_here, convert, decompose, equality, functions_here, gadgets_here, select,
-    trunc_prob, truncate, widen,
+    Choices, Descriptor, Family, Footprint, Gadgets, Garbles, GarblesAhead, Labels, MakesAhead, Parties, Pools,
+    Revokes, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality, functions_here, gadgets_here,
+    select, trunc_prob, truncate, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 

@@ -61,13 +61,25 @@ impl Rates {
         MEASURED.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Returns the rates as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let all = self.seconds.iter().chain([&self.round_seconds, &self.wake_seconds]);
+        all.flat_map(|each| each.to_le_bytes()).collect()
+    }
+
+    /// Reads the bytes of [`Rates::to_bytes`]; `None` for others, and for rates that no machine has.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Rates> {
+        let mut rates = Rates::new([0.0; Kernel::COUNT], 0.0, 0.0);
+        let fits = bytes.len() == 8 * (Kernel::COUNT + 2);
+        (fits && rates.raise(0, bytes).is_ok()).then_some(rates)
+    }
+
     /// Returns the largest rate of all parties for each kernel. One round.
     ///
     /// # Errors
     /// Any error that ends a run; [`Error::Malformed`] for rates that no machine has.
     pub async fn slowest(&self, ctx: &Ctx) -> Result<Rates> {
-        let all = self.seconds.iter().chain([&self.round_seconds, &self.wake_seconds]);
-        let own: Vec<u8> = all.flat_map(|each| each.to_le_bytes()).collect();
+        let own = self.to_bytes();
         let peers = (0..ctx.parties()).filter(|&peer| peer != ctx.me());
         let outgoing: Vec<(usize, &[u8])> = peers.clone().map(|peer| (peer, &own[..])).collect();
         let incoming: Vec<(usize, usize)> = peers.map(|peer| (peer, own.len())).collect();

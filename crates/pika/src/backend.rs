@@ -65,8 +65,8 @@ impl Sharing for Pika {
 
     fn say_factor(&self, x: &mut Values, name: Option<u32>) {
         match name {
-            Some(name) => *x = x.keeping(Factor::shape(name, x.shape_of())),
-            None => x.forget_kept(),
+            Some(name) if !self.pooled.get() => *x = x.keeping(Factor::shape(name, x.shape_of())),
+            _ => x.forget_kept(),
         }
     }
 

@@ -103,6 +103,7 @@ impl Family for Pika {
 
     fn choose(&self, choices: &Choices) {
         self.set_comparisons(Comparisons::of(choices));
+        self.pooled.set(choices.pooled);
     }
 
     async fn prepare<T>(

@@ -40,9 +40,9 @@ fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
 }
 
 impl Pika {
-    /// Makes x a factor of this name.
+    /// Makes x a factor of this name, unless marks of factors are ignored.
     pub(crate) async fn open_factor(&self, ctx: &Ctx, x: &A, name: u32) -> Result<A> {
-        if x.is_empty() {
+        if x.is_empty() || self.pooled.get() {
             return Ok(x.keeping(None));
         }
         let (ring, len) = x.shape_of();

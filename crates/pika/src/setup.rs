@@ -50,6 +50,8 @@ pub struct State {
     pub(crate) coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     pub(crate) comparisons: Held<Comparisons>,
+    /// Whether marks of factors are ignored.
+    pub(crate) pooled: Held<bool>,
     /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
     pub(crate) session: SessionId,
@@ -123,9 +125,9 @@ impl Pika {
 
     /// Returns a party with these seeds, by party.
     pub(crate) fn with(me: usize, coins: [Seed; PARTIES], session: SessionId) -> Pika {
-        let (stock, comparisons, masks) = Default::default();
+        let (stock, comparisons, masks, pooled) = Default::default();
         let hashes = Origins::new(&session);
-        Pika(Arc::new(State { me, coins, stock, comparisons, masks, hashes, session }))
+        Pika(Arc::new(State { me, coins, stock, comparisons, pooled, masks, hashes, session }))
     }
 
     /// Returns another handle of this party, for runs beside those of this one: the same keys, the masks of factors of
@@ -140,12 +142,13 @@ impl Pika {
     }
 
     fn another(&self, masks: Masks) -> Pika {
-        let State { me, coins, comparisons, session, .. } = &**self;
+        let State { me, coins, comparisons, pooled, session, .. } = &**self;
         Pika(Arc::new(State {
             me: *me,
             coins: coins.clone(),
             stock: Stock::default(),
             comparisons: Held::new(comparisons.get()),
+            pooled: Held::new(pooled.get()),
             masks,
             session: *session,
             hashes: Origins::new(session),

@@ -3,7 +3,19 @@
 use quorate_gadgets::testing::pools;
 use quorate_pika::{Pika, PikaMalicious};
 
-const KINDS: &[&str] = &["Triple", "DotTriple", "MatrixTriple", "ConvTriple", "BitTriple", "Selection", "Lookup", "Permutation"];
+const KINDS: &[&str] = &[
+    "Triple",
+    "DotTriple",
+    "MatrixTriple",
+    "ConvTriple",
+    "BitTriple",
+    "Selection",
+    "Lookup",
+    "Permutation",
+    "EdaBit",
+    "TruncMask",
+    "WideEdaBit",
+];
 
 #[test]
 fn another_session_gives_the_same_results() {
@@ -17,8 +29,18 @@ fn keys_need_the_hash_of_their_session() {
 
 /// Kinds of the malicious form.
 const DEALT: &[&str] = &[
-    "Triple", "DotTriple", "MatrixTriple", "ConvTriple", "BitTriple", "Mask", "Random", "BitMask", "Place", "DaBit",
-    "EdaBit", "TruncMask",
+    "Triple",
+    "DotTriple",
+    "MatrixTriple",
+    "ConvTriple",
+    "BitTriple",
+    "Mask",
+    "Random",
+    "BitMask",
+    "Place",
+    "DaBit",
+    "EdaBit",
+    "TruncMask",
 ];
 
 #[test]

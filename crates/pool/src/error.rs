@@ -63,9 +63,7 @@ pub enum PoolError {
     )]
     Moved,
     /// A pool whose keys may have become known to a party that cheats.
-    #[error(
-        "the pool is dead: {why}. Its correlations are of no use any more: make the pool again, at all parties"
-    )]
+    #[error("the pool is dead: {why}. Its correlations are of no use any more: make the pool again, at all parties")]
     Dead {
         /// The pool's identifier.
         id: crate::PoolId,

@@ -201,9 +201,8 @@ impl<D: Disk> Pool<D> {
     }
 
     fn remove_lots(&mut self, names: &[String]) -> Result<(), PoolError> {
-        let of_pool = |name: &&String| {
-            name.ends_with(NEW) || [LEDGER, BLOCKS].iter().any(|kind| lot_named(name, kind).is_some())
-        };
+        let of_pool =
+            |name: &&String| name.ends_with(NEW) || [LEDGER, BLOCKS].iter().any(|kind| lot_named(name, kind).is_some());
         let mut of_pool = names.iter().filter(of_pool).peekable();
         if of_pool.peek().is_none() {
             return Ok(());

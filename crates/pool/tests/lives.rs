@@ -90,7 +90,13 @@ fn a_failed_session_erases_the_pool_and_refuses_it() {
     pool.reserve(LOT, 2).unwrap();
     pool.bury("a check failed in a run").unwrap();
     assert_eq!((pool.secrets(), pool.prices(), pool.lots().len()), (None, &[][..], 0));
-    let refusals = [pool.enter(), pool.leave(), pool.reserve(LOT, 3), pool.take(LOT, 0).map(drop), pool.begin(LOT, Contents::new(), 4)];
+    let refusals = [
+        pool.enter(),
+        pool.leave(),
+        pool.reserve(LOT, 3),
+        pool.take(LOT, 0).map(drop),
+        pool.begin(LOT, Contents::new(), 4),
+    ];
     assert!(refusals.iter().all(is_dead), "{refusals:?}");
     drop(pool);
     let error = open(&machine).err().unwrap().to_string();
@@ -178,7 +184,8 @@ fn no_stop_of_a_machine_lets_a_dead_pool_live() {
                 machine.fail_after(at, true);
                 let done = session(&machine, ends_well, &mut reached);
                 machine.restart(unsynced);
-                may_live &= done.is_ok() && ends_well || matches!(reached, Reached::Nothing | Reached::Entering | Reached::Leaving);
+                may_live &= done.is_ok() && ends_well
+                    || matches!(reached, Reached::Nothing | Reached::Entering | Reached::Leaving);
                 must_live &= matches!(reached, Reached::Nothing | Reached::Left);
                 // What was dead before is not begun again.
                 assert!(may_live || reached != Reached::Left);

@@ -80,6 +80,8 @@ impl Protocol {
         is_checked: bool = CHECKED;
         /// Whether runs of several programs may be under way under the same keys, so that a session may have branches.
         may_branch: bool = BRANCHES;
+        /// Whether a session may have a pool of correlations.
+        has_pools: bool = HAS_POOLS;
         /// Whether the family sends a factor of many products only once.
         keeps_factors: bool = KEEPS_FACTORS;
         /// The party whose one-hot inputs cannot be proven, if one-hot inputs are proven.

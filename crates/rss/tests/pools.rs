@@ -6,6 +6,6 @@ use quorate_rss::Rss;
 #[test]
 fn another_session_gives_the_same_results() {
     for n in [3, 5] {
-        pools::another_session_gives_the_same_results::<Rss>(n, &["EdaBit", "TruncMask", "WideEdaBit"]);
+        pools::another_session_gives_the_same_results::<Rss>(n, &["RandBit", "EdaBit", "TruncMask", "WideEdaBit"]);
     }
 }

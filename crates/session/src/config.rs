@@ -223,6 +223,21 @@ impl Config {
         Ok(self.network.as_deref().map(str::parse).transpose()?)
     }
 
+    /// Returns a hash of all parties' certificates, in their order.
+    ///
+    /// # Errors
+    /// [`SessionError::ConfigFile`] for a certificate that cannot be read.
+    pub(crate) fn pins(&self) -> Result<[u8; 32], SessionError> {
+        let mut pins = blake3::Hasher::new_derive_key("quorate/session/certificates");
+        for PartyEntry { certificate: path, .. } in &self.parties {
+            let read = std::fs::read(path);
+            let what = |error| format!("cannot be read: {error}");
+            let bytes = read.map_err(|error| SessionError::ConfigFile { path: path.clone(), what: what(error) })?;
+            pins.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
+        }
+        Ok(pins.finalize().into())
+    }
+
     /// Turns an error of connecting into one of the session. If a host name is at fault, it gives the line of the
     /// file that contains it; if options are, these `shared` ones.
     pub(crate) fn naming(&self, error: NetError, shared: &str) -> SessionError {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use quorate_engine::{BRANCH_RUNS, BRANCHES, Cause, Error};
 use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
+use quorate_pool::PoolError;
 use quorate_ring::memory::OutOfMemory;
 
 /// Why a session cannot be opened, refuses what is asked of it, or ended.
@@ -106,6 +107,77 @@ pub enum SessionError {
          itself: open a session of another name (session=)"
     )]
     NoBranches,
+    /// A branch of a session with a pool.
+    #[error(
+        "a session with a pool has no branches, which would take correlations a second time: open a session of another \
+         name with a pool of its own (session=, pool=)"
+    )]
+    PoolBranch,
+    /// The storage of the pool.
+    #[error("{0}")]
+    Pool(#[from] PoolError),
+    /// A pool of a protocol without pools, or of a local session.
+    #[error(
+        "a pool is for deployments with the protocol \"rss\", \"aby\" or semi-honest \"pika\": open this session \
+         without pool="
+    )]
+    NoPools,
+    /// A session whose pool some parties do not have.
+    #[error(
+        "the pool of this session is not there at every party (not at {parties}): all parties make one together with \
+         `quorate preprocess`"
+    )]
+    NoPool {
+        /// The numbers of the parties without a pool, with commas between.
+        parties: String,
+    },
+    /// Parties with pools that were not made together.
+    #[error(
+        "the pools of the parties were not made together: name the same pool at all parties, or remove its folder at \
+         all parties and make it again with `quorate preprocess`"
+    )]
+    PoolsUnlike,
+    /// A party whose pool is older than that of the others.
+    #[error(
+        "the pool of party {party} is behind those of the others, as after the restore of a backup: what it still has \
+         may have been used. `quorate pool burn` at party {party} gives that up; or remove the pool's folder at all \
+         parties and make it again"
+    )]
+    OldPool {
+        /// The party.
+        party: usize,
+    },
+    /// A run for which the pool has no correlations left.
+    #[error(
+        "the pool has {}: this run needs {needs}. Make more with `quorate preprocess` for this script at all parties{}",
+        if *has_lot { "no correlations left for this run" } else { "never had correlations for this run" },
+        levels(others)
+    )]
+    PoolExhausted {
+        /// The correlations of the run, with commas between.
+        needs: String,
+        /// Whether the pool had correlations for such runs.
+        has_lot: bool,
+        /// The numbers of other runs for which all parties have correlations, with commas between.
+        others: String,
+    },
+    /// A step whose correlations a pool cannot hold.
+    #[error(
+        "{step} needs {kind}, which no pool can hold: compute it without garbled circuits (no .to(\"Y\")), or open the \
+         session without pool="
+    )]
+    NotPoolable {
+        /// The description of the step, with its line.
+        step: String,
+        /// The kind of correlation.
+        kind: String,
+    },
+    /// A run in a session that makes correlations for a pool.
+    #[error("this session makes correlations for a pool, and reveals nothing: plan the runs of the program instead")]
+    MakesPool,
+    /// Correlations for a pool are asked for in another session than one that makes them.
+    #[error("this session makes no correlations for a pool: open it with a pool to make")]
+    MakesNoPool,
     /// A call on a branch in which a request was interrupted.
     #[error(
         "a request of this branch was interrupted, here or at another party, which ends the branch: make another branch"
@@ -287,6 +359,14 @@ fn turns(bytes: u64) -> String {
     match bytes {
         0 => String::new(),
         _ => format!(" ({} of it for correlations, which are made in turns)", size(bytes, true)),
+    }
+}
+
+/// Describes what a pool has for other runs.
+fn levels(others: &str) -> String {
+    match others {
+        "" => String::new(),
+        _ => format!(" (it has correlations for other runs: {others} times)"),
     }
 }
 

@@ -18,6 +18,7 @@ mod memory;
 mod options;
 mod party;
 mod plan;
+pub mod pool;
 #[doc(hidden)]
 #[cfg(feature = "readers")]
 pub mod readers;
@@ -32,7 +33,7 @@ mod work;
 pub use approval::Approved;
 pub use config::{Config, Limits, Named, PartyEntry};
 pub use error::SessionError;
-pub use options::{Options, family_options, protocol, truncation};
+pub use options::{Options, PoolMode, family_options, protocol, truncation};
 pub use party::bell::Bell;
 pub use party::stats::{PhaseStats, Progress, RunStats, Stats};
 pub use plan::dry_run::PredictedPhase;

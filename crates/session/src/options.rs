@@ -37,8 +37,32 @@ pub struct Options {
     pub offline_weight: f64,
     /// The values given for the families' own options. Shared.
     pub family: BTreeMap<String, String>,
+    /// What the session does with a pool of correlations. Shared.
+    pub pool: PoolMode,
     /// The families' own options as read for the protocol, with the network; filled in by the session.
     pub choices: Choices,
+}
+
+/// What a session does with a pool of correlations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolMode {
+    /// It has none.
+    #[default]
+    None,
+    /// Its runs take their correlations from the pool.
+    Use,
+    /// It makes correlations for the pool, and runs nothing else.
+    Make,
+}
+
+impl fmt::Display for PoolMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PoolMode::None => "none",
+            PoolMode::Use => "use",
+            PoolMode::Make => "make",
+        })
+    }
 }
 
 /// The most threads of a party that does not name their number.
@@ -62,6 +86,7 @@ impl Default for Options {
             sharings: Sharings::default(),
             offline_weight: 1.0,
             family: BTreeMap::new(),
+            pool: PoolMode::None,
             choices: Choices::default(),
         }
     }
@@ -169,6 +194,17 @@ impl Options {
         mixes && self.max_memory.is_none()
     }
 
+    /// Returns whether runs are planned for correlations of a pool: the offline phase costs nothing, nothing is garbled
+    /// ahead, and all correlations of a run are held whole.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.pool != PoolMode::None
+    }
+
+    /// Returns the weight of a second of the offline phase in prices.
+    pub(crate) fn priced_offline_weight(&self) -> f64 {
+        if self.is_pooled() { 0.0 } else { self.offline_weight }
+    }
+
     /// Returns whether the planner may choose garbled circuits.
     pub(crate) fn may_garble(&self, protocol: Protocol) -> bool {
         self.mixes(protocol) && self.sharings.allows(Domain::Y) && protocol.descriptor().sharings.contains(&"Y")
@@ -199,6 +235,7 @@ impl Options {
     pub(crate) fn read_for(mut self, protocol: Protocol) -> Result<Options, SessionError> {
         let mut choices = Choices::default();
         choices.link = self.network.map(link);
+        choices.pooled = self.is_pooled();
         for (name, value) in &self.family {
             let unknown = |known: &[&str]| {
                 let known = known.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", ");
@@ -232,7 +269,7 @@ impl Options {
     /// Returns the options that all parties must share, as a line of `name=value` that they exchange before anything
     /// else.
     pub(crate) fn shared(&self, protocol: Protocol) -> String {
-        format!("{}; {}", Options::release(), self.shared_in_any_release(protocol))
+        format!("{}; pool={}; {}", Options::release(), self.pool, self.shared_in_any_release(protocol))
     }
 
     /// Returns the shared options without the release.
@@ -289,6 +326,8 @@ mod tests {
             Options { max_memory: Some(1 << 30), ..plain.clone() },
             Options { sharings: "A+Y".parse().unwrap(), ..plain.clone() },
             Options { offline_weight: 0.0, ..plain.clone() },
+            Options { pool: PoolMode::Use, ..plain.clone() },
+            Options { pool: PoolMode::Make, ..plain.clone() },
         ];
         let own = [Options { strict: true, ..plain.clone() }, Options { threads: Some(4), ..plain.clone() }];
         let mut changed = 0;

@@ -75,7 +75,8 @@ fn sampled(step: usize) -> Table {
     assert!(!judge("without a cheater", N, ends));
     let mut table = Table::default();
     for (party, liar) in liars.iter().enumerate() {
-        let cases = (0..liar.sent().len()).flat_map(|message| changes(message, (8, 48)).map(|change| (message, change)));
+        let cases =
+            (0..liar.sent().len()).flat_map(|message| changes(message, (8, 48)).map(|change| (message, change)));
         for (message, (change, what)) in cases.skip(party).step_by(step) {
             let cheat = Cheat { party, message, what };
             let (ends, liars) = from_pool(Some(cheat), None);

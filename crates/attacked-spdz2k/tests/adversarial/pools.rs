@@ -148,9 +148,8 @@ async fn opened(s: &Spdz2k, ctx: &Ctx) -> Result<(Vec<u64>, Vec<bool>)> {
 /// A party opens, or authenticates, another value than it has, at each point of the protocol.
 #[test]
 fn wrong_openings_shares_tags_and_inputs_end_the_keys_of_all_honest_parties() {
-    let is_right = |_: usize, (product, both): &(Vec<u64>, Vec<bool>)| {
-        product[..] == [27, 125] && both[..] == [true, false]
-    };
+    let is_right =
+        |_: usize, (product, both): &(Vec<u64>, Vec<bool>)| product[..] == [27, 125] && both[..] == [true, false];
     let mut found = 0;
     for n in [2, 3] {
         for cheat in 0..n {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use quorate_crypto::SessionId;
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Demand, Form, MaterialOf, Party, Phase, Result, Traffic};
+use quorate_engine::{Ctx, Demand, EdaBits, Form, MaterialOf, Party, Phase, Result, Traffic};
 use quorate_ring::{Conv, Ring, Vector};
 use zeroize::Zeroizing;
 
-use super::{choices, noise, recorded, share, share_bits, shown, shown_bits};
+use super::{choices, noise, open, recorded, share, share_bits, shown, shown_bits};
 use crate::floor_div::Range;
 use crate::int_div::Known;
 use crate::lookup::{Entries, Lookup, Operand};
@@ -45,7 +45,11 @@ pub struct Left<K> {
 ///
 /// # Errors
 /// Those of the making.
-pub async fn made_in_another<S: Family>(ctx: &Ctx, choices: &Choices, demand: Demand<S::Kind>) -> Result<Left<S::Kind>> {
+pub async fn made_in_another<S: Family>(
+    ctx: &Ctx,
+    choices: &Choices,
+    demand: Demand<S::Kind>,
+) -> Result<Left<S::Kind>> {
     let other = S::setup(ctx, None, choices).await?;
     let made = other.make_kinds(ctx, demand.totals()).await?;
     other.check_made(ctx)?;
@@ -90,10 +94,7 @@ impl<K: Ord + Clone + Display> Left<K> {
 }
 
 /// Sets up a session at a party, and returns it with what another session has left for a run of `work` in it.
-pub fn ready_with<S: Family>(
-    party: &mut Party,
-    work: impl AsyncFn(&S, &Ctx) -> Result<()>,
-) -> (S, Left<S::Kind>) {
+pub fn ready_with<S: Family>(party: &mut Party, work: impl AsyncFn(&S, &Ctx) -> Result<()>) -> (S, Left<S::Kind>) {
     let demand = recorded((party.parties(), party.me()), work).unwrap();
     let mut run = party.begin_alone().unwrap();
     let both = run.phase(Phase::Offline, async |ctx| {
@@ -177,17 +178,43 @@ async fn everything<S: Family>(s: &S, ctx: &Ctx) -> Result<Results> {
         s.lookup_bit(ctx, &narrow, &table).await?,
         s.and(ctx, &bits, &bits).await?,
     ];
-    let mut all = Vec::new();
+    let mut all = masks(s, ctx).await?;
     for bits in &found {
         all.push(shown_bits(s, ctx, bits).await?.to_bools());
     }
     Ok((opened, all))
 }
 
+/// Draws random masks, and returns whether their parts go together.
+async fn masks<S: Family>(s: &S, ctx: &Ctx) -> Result<Vec<Vec<bool>>> {
+    let (ring, len, cut) = (Ring::of(32), 70, 9);
+    let EdaBits { value, shifted, bits } = s.edabits(ctx, ring, Some(cut), len).await?;
+    let [value, shifted] = [value, shifted.expect("it was asked for")];
+    let bits = shown_bits(s, ctx, &bits).await?.to_vector(ring).to_u64s();
+    let (value, shifted) = (open(s, ctx, &value).await?, open(s, ctx, &shifted).await?);
+    let wide = s.wide_edabits(ctx, ring, Ring::of(60), len).await?;
+    let wide_bits = shown_bits(s, ctx, &wide.bits).await?.to_vector(ring).to_u64s();
+    let wide = open(s, ctx, &wide.value).await?;
+    let masks = s.trunc_masks(ctx, ring, cut, len).await?;
+    let [r, low, top] = [&masks.value, &masks.shifted, &masks.top];
+    let (r, low, top) = (open(s, ctx, r).await?, open(s, ctx, low).await?, open(s, ctx, top).await?);
+    let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).map(|(x, y)| x == y).collect::<Vec<_>>();
+    let of = |x: &[u64], change: fn(u64) -> u64| x.iter().map(|&x| change(x)).collect::<Vec<_>>();
+    assert!(value.iter().any(|v| *v != value[0]) && r.iter().any(|v| *v != r[0]));
+    Ok(vec![
+        alike(&value, &bits),
+        alike(&shifted, &of(&value, |v| v >> 9)),
+        alike(&wide, &wide_bits),
+        alike(&low, &of(&r, |r| (r & 0x7fff_ffff) >> 9)),
+        alike(&top, &of(&r, |r| r >> 31)),
+    ])
+}
+
 /// Tests that correlations of another session, which were bytes in between, give the results of own ones. Of the kinds
 /// that are drawn, these must be among them.
 pub fn another_session_gives_the_same_results<S: Family>(n: usize, kinds: &[&str]) {
     let expected = super::agreed::<S, _>(n, everything);
+    assert!(expected.1[..5].iter().all(|parts| parts.iter().all(|go_together| *go_together)));
     let (results, drawn) = run_from_pool::<S, _>(n, false, everything);
     for result in results {
         assert_eq!(result.unwrap(), expected);

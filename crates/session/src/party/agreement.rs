@@ -31,12 +31,16 @@ pub(super) fn naming(error: Error, graph: &Graph, job: &Job) -> Error {
 /// Returns the greeting that the parties compare before a run: the program, which of its nodes are arrays, and the
 /// reveals with their receivers, or the name of a branch.
 pub(super) fn greeting(graph: &Graph, job: &Job, arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
-    let mut request = blake3::Hasher::new_derive_key(match job.branch {
-        None => "quorate/session/request",
-        Some(_) => "quorate/session/branch",
+    let mut request = blake3::Hasher::new_derive_key(match (&job.branch, &job.supplies) {
+        (None, None) => "quorate/session/request",
+        (None, Some(_)) => "quorate/session/make pool",
+        (Some(_), _) => "quorate/session/branch",
     });
     if let Some(branch) = &job.branch {
         request.update(&(branch.name.len() as u64).to_le_bytes()).update(branch.name.as_bytes());
+    }
+    for supply in job.supplies.iter().flat_map(|supplies| supplies.iter()) {
+        request.update(&supply.content.lot().0).update(&supply.times.to_le_bytes());
     }
     for reveal in &job.reveals {
         request.update(&reveal.node.0.to_le_bytes());

@@ -25,6 +25,9 @@ impl<B: Family> State<B> {
         if side as usize >= BRANCHES {
             return Err(SessionError::MostBranches);
         }
+        if self.purse.is_some() {
+            return Err(SessionError::PoolBranch);
+        }
         let backend = self.backend.branch().ok_or(SessionError::NoBranches)?;
         let store = self.store.settled();
         let holds = store.held().collect();

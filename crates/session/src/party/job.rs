@@ -11,6 +11,7 @@ use super::part::Ends;
 use crate::error::SessionError;
 use crate::party::program::Program;
 use crate::party::stats::{Progress, RunStats};
+use crate::pool::{Level, Supply};
 use crate::work::data::{Data, OwnInput};
 use crate::work::seen::Campaigns;
 
@@ -30,6 +31,8 @@ pub(crate) struct Job {
     pub dropped: Vec<NodeId>,
     /// The branch that the request asks for, of a session with peers.
     pub branch: Option<Branch>,
+    /// The bundles that the request asks for, of a session that makes them for a pool.
+    pub supplies: Option<Arc<Vec<Supply>>>,
     /// The campaigns whose submissions the program reads.
     pub campaigns: Arc<Campaigns>,
     pub progress: Arc<Progress>,
@@ -68,12 +71,19 @@ pub(crate) struct Outcome {
     pub needs: Option<BTreeSet<NodeId>>,
     /// The branch that the request asked for.
     pub branch: Option<Agreed>,
+    /// The bundles that were made, in the order of the request.
+    pub made: Vec<Level>,
 }
 
 impl Outcome {
     /// Returns the outcome of a run that computed nothing, but made a branch.
     pub fn of_branch(branch: Agreed) -> Outcome {
-        Outcome { revealed: vec![], stats: Default::default(), needs: None, branch: Some(branch) }
+        Outcome { branch: Some(branch), ..Outcome::of_bundles(vec![], RunStats::default()) }
+    }
+
+    /// Returns the outcome of a run that made bundles for a pool.
+    pub fn of_bundles(made: Vec<Level>, stats: RunStats) -> Outcome {
+        Outcome { revealed: vec![], stats, needs: None, branch: None, made }
     }
 }
 

@@ -50,7 +50,9 @@ pub(super) fn mix<B: Family>(
 fn planned<B: Family>(work: &mut Work<'_>, options: &Options, prices: &DryRuns<B>, rivals: Rivals) -> Result<Decided> {
     let started = own_seconds();
     let mut book = prices.open();
-    let allowed = Domain::ALL.map(|domain| options.sharings.allows(domain));
+    // A pool holds no labels of garbled circuits.
+    let may = |domain: Domain| options.sharings.allows(domain) && !(options.is_pooled() && domain == Domain::Y);
+    let allowed = Domain::ALL.map(may);
     let conditions = Conditions { garbles: B::GARBLES, allowed, offline_weight: options.offline_weight };
     let planner = Planner { prices, conditions };
     let decision = planner.decide(&mut book, work)?;

@@ -16,6 +16,7 @@ use crate::memory::limit::Limit;
 use crate::plan::dry_run::{Asked, Common, dry_run_after};
 use crate::plan::lines::by_line;
 use crate::plan::{OrderPlan, Plan, Predicted, StepPlan};
+use crate::pool::{Content, content};
 use crate::run::operations::truncation::Truncations;
 
 impl<B: Family> Worker<B> {
@@ -83,6 +84,10 @@ impl<B: Family> Worker<B> {
             plan.memory_bytes = dry.need.total(limit);
             plan.refusal = allowed.check(graph, &dry.need, limit).err().map(|e| e.to_string());
             plan.correlations = dry.correlations;
+            plan.content = Content::of::<B>(dry.demand.totals());
+            if self.state.purse.is_some() && party == 0 {
+                content::check::<B>(&dry.demand, graph)?;
+            }
             for (id, cost) in dry.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
                 steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Result, Trace};
+use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Rates, Trace};
 use quorate_gadgets::Family;
 use quorate_net::Net;
 use quorate_planner::Book;
@@ -25,6 +25,7 @@ use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::store::Store;
 use crate::plan::{Pricing, Setting};
+use crate::pool::{Purse, Source};
 
 /// A worker's ends of the channels that it shares with its session.
 pub(crate) struct Desk {
@@ -52,6 +53,8 @@ pub(crate) struct Serve {
     pub setting: Setting,
     /// The limit on waiting for a peer that is connected but sends nothing.
     pub patience: Option<Duration>,
+    /// Its pool of correlations.
+    pub pool: Option<Source>,
     pub desk: Desk,
 }
 
@@ -65,15 +68,16 @@ impl Visit for Serve {
 
 /// Sets the backend up, then serves commands until told to leave.
 fn serve<B: Family>(serve: Serve) {
-    let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
+    let Serve { mut party, protocol, options, coins, setting, patience, pool, desk } = serve;
     let Desk { book, commands, bell, ready } = desk;
     let (me, parties) = (party.me(), party.parties());
     if let Some(coins) = &coins {
         party.set_coins(coins.derive("quorate/session/tossed", b""));
     }
     let mut place = Place { options, pricing: None, book, bell, setting, patience, parties };
-    let backend = match place.prepare(&mut party).and_then(|()| Ok(place.set_up::<B>(&mut party, protocol, coins)?)) {
-        Ok(backend) => backend,
+    let set_up = place.prepare(&mut party).and_then(|()| place.set_up::<B>(&mut party, protocol, coins, pool));
+    let (backend, purse) = match set_up {
+        Ok(set_up) => set_up,
         Err(error) => {
             let _ = ready.send(Err(error));
             return;
@@ -89,7 +93,9 @@ fn serve<B: Family>(serve: Serve) {
     let holds = values.clone().map(|values| values as Arc<dyn Holds>);
     let _ = ready.send(Ok(Ready { party: me, values: holds, beside }));
     drop(ready);
-    Worker::new((place, party), backend, values, Store::new(parties)).attend(&commands);
+    let mut worker = Worker::new((place, party), backend, values, Store::new(parties));
+    worker.state.purse = purse;
+    worker.attend(&commands);
 }
 
 /// A party of a local session that takes more seats.
@@ -147,9 +153,12 @@ impl<B: Family> Worker<B> {
                 }
                 Command::Leave { gave_up } => {
                     self.party.leave(gave_up);
-                    return;
+                    break;
                 }
             }
+        }
+        if let Some(purse) = self.state.purse.take() {
+            purse.release();
         }
     }
 
@@ -203,25 +212,42 @@ fn of_setup(error: Error) -> Error {
 impl Place {
     /// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared
     /// options. If sharings are mixed, they also agree on the prices of steps.
-    fn set_up<B: Family>(&mut self, party: &mut Party, protocol: Protocol, coins: Option<Seed>) -> Result<B> {
+    fn set_up<B: Family>(
+        &mut self,
+        party: &mut Party,
+        protocol: Protocol,
+        coins: Option<Seed>,
+        pool: Option<Source>,
+    ) -> std::result::Result<(B, Option<Purse>), SessionError> {
         let options = &self.options;
         let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
-        let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
+        let note = pool.as_ref().map(Source::note).unwrap_or_default();
+        let greeting = Greeting { program, terms: options.shared(protocol), note, ..Greeting::default() };
         let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
         let (mixes, setting) = (options.mixes(protocol), self.setting);
+        let agreed = pool.as_ref().map(|pool| pool.agree(options.pool, &run.agreement().notes)).transpose()?;
+        let stored = pool.as_ref().zip(agreed.as_ref()).and_then(|(pool, agreed)| pool.prices(agreed));
+        let stored = stored.and_then(Rates::from_bytes);
         let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
             let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
-            if !mixes {
-                return Ok((backend, None));
-            }
-            Ok((backend, Some(Pricing::agreed(ctx, setting).await?)))
+            Ok((
+                backend,
+                match stored {
+                    _ if !mixes => None,
+                    Some(rates) => Some(Pricing::by(rates, setting)),
+                    None => Some(Pricing::agreed(ctx, setting).await?),
+                },
+            ))
         })?;
         run.finish();
+        let prices = pricing.as_ref().map(|pricing| pricing.rates().to_bytes()).unwrap_or_default();
+        let purse =
+            pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, &backend.origin(), prices)).transpose()?;
         if let (Some(network), None) = (options.network, options.max_memory) {
             let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
             backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
         }
         self.pricing = pricing;
-        Ok(backend)
+        Ok((backend, purse))
     }
 }

@@ -25,6 +25,7 @@ use crate::plan::lines::by_line;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::{Likeness, Remembered};
 use crate::plan::{Predicted, Pricing, Setting};
+use crate::pool::{self, Purse, Spending, Supply};
 use crate::reveals::confirms;
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
@@ -57,6 +58,8 @@ pub(crate) struct State<B: Family> {
     pub(super) is_beside: bool,
     /// Whether this is a branch of another session.
     pub(super) is_branch: bool,
+    /// The party's pool; only the main worker of a deployment's session has one.
+    pub(super) purse: Option<Purse>,
 }
 
 /// The plan of a run at this party, from a dry run.
@@ -68,6 +71,8 @@ struct Planned<'g, B: Family> {
     allowed: Allowed,
     limit: Limit,
     own_seconds: f64,
+    /// What the run takes from the pool.
+    spending: Option<Spending>,
 }
 
 impl<B: Family> Worker<B> {
@@ -82,7 +87,8 @@ impl<B: Family> Worker<B> {
         let Place { options, pricing, book, parties, .. } = place.clone();
         let prices = pricing.map(|pricing| DryRuns::new(pricing, parties, options, book));
         let (free, remembered) = (vec![u64::MAX; parties], Remembered::default());
-        let state = State { backend, place, store, prices, remembered, free, is_beside: false, is_branch: false };
+        let (is_beside, is_branch, purse) = (false, false, None);
+        let state = State { backend, place, store, prices, remembered, free, is_beside, is_branch, purse };
         Worker { party, state, values }
     }
 
@@ -108,6 +114,9 @@ impl<B: Family> Worker<B> {
         let (me, parties) = (party.me(), party.parties());
         let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());
         let mut note = free::with_share(free::share_of_process(state.place.sharing()), state.store.note());
+        if let Some(purse) = &state.purse {
+            note = pool::with(&if job.supplies.is_some() { purse.offer() } else { purse.note() }, note);
+        }
         if let Some(branch) = &job.branch {
             note = with_side(branch.side, note);
         }
@@ -122,7 +131,12 @@ impl<B: Family> Worker<B> {
             Some(_) => agreed_side(&run.agreement().notes).map(|(side, notes)| (Some(side), Some(notes)))?,
             None => (None, None),
         };
-        let (free, notes) = free::shares(notes.as_ref().unwrap_or(&run.agreement().notes))?;
+        let notes = notes.as_ref().unwrap_or(&run.agreement().notes);
+        let (pooled, notes) = match state.purse {
+            Some(_) => pool::split(notes)?,
+            None => (vec![], notes.clone()),
+        };
+        let (free, notes) = free::shares(&notes)?;
         state.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         if let Some(side) = side {
             let branch = state.branch(side);
@@ -133,7 +147,11 @@ impl<B: Family> Worker<B> {
             return branch.map(|branch| Some(Outcome::of_branch(branch)));
         }
         // From here on an error is reported to the peers, which would otherwise wait for this party.
-        let planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
+        if let Some(supplies) = &job.supplies {
+            job.progress.counts(sent);
+            return state.make_bundles(run, supplies, &pooled, (started, wire_before)).map(Some);
+        }
+        let mut planned = state.plan_run(graph, &job.reveals, (parties, me), free)?;
         if state.is_beside && planned.dry.need.more(planned.limit) > MOST_BESIDE {
             run.finish(); // plans depend on nothing that differs between the parties of a process
             return Ok(None);
@@ -146,8 +164,12 @@ impl<B: Family> Worker<B> {
             }
             return Err(refusal);
         }
-        if state.prices.is_some() {
-            run.compare(plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations))?;
+        if let Some(purse) = &state.purse {
+            planned.spending = Spending::of::<B>(purse, &planned.dry.demand, graph, &pooled)?;
+        }
+        if state.prices.is_some() || state.purse.is_some() {
+            let plan = plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
+            run.compare(if state.purse.is_some() { Spending::hash(&plan, planned.spending.as_ref()) } else { plan })?;
         }
         state.carry_out(run, planned, &job, (started, wire_before)).map(Some)
     }
@@ -188,7 +210,7 @@ impl<B: Family> State<B> {
             dry = dry_run::<B>(&asked, party, &self.place.options)?;
         }
         self.free = free;
-        Ok(Planned { work, after, dry, allowed, limit, own_seconds: decided.own_seconds })
+        Ok(Planned { work, after, dry, allowed, limit, own_seconds: decided.own_seconds, spending: None })
     }
 
     /// Carries out a run that is planned and begun.
@@ -199,7 +221,7 @@ impl<B: Family> State<B> {
         job: &Job,
         (started, wire_before): (Watch, u64),
     ) -> std::result::Result<Outcome, SessionError> {
-        let Planned { work, after, dry, allowed, limit, own_seconds } = planned;
+        let Planned { work, after, dry, allowed, limit, own_seconds, spending } = planned;
         let progress = &job.progress;
         let (graph, number, need) = (work.graph, run.agreement().run, dry.need);
         let keep_node = |id: NodeId| after.values.contains(&id);
@@ -215,11 +237,14 @@ impl<B: Family> State<B> {
         let mut made = Ahead::Nothing;
         let (demands, makes_ahead) = (!demand.totals().is_empty(), need.makes_ahead(limit));
         let mut room = allowed.room(&need, limit);
-        if demands && !makes_ahead && B::IN_TURNS {
+        let is_pooled = self.purse.is_some();
+        if demands && !is_pooled && !makes_ahead && B::IN_TURNS {
             self.backend.make_in_turns(&demand, need.left_for_turns(limit));
             room = room.and(Some(0));
         }
-        if demands && makes_ahead {
+        if let (Some(spending), Some(purse)) = (spending, &mut self.purse) {
+            spending.fill(purse, &mut run, &self.backend, demand)?;
+        } else if demands && !is_pooled && makes_ahead {
             let (nothing, leaves) = (BTreeMap::new(), leaving(&work));
             let keep = |id| leaves.contains(&id) || keep_node(id);
             let around = Around { known: &self.store.values, inputs: &nothing, keep: &keep };
@@ -261,7 +286,27 @@ impl<B: Family> State<B> {
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let is_apart = matches!(self.place.setting, Setting::Apart { .. });
         let needs = (is_apart && graph.may_forget()).then(|| self.store.needs(graph));
-        Ok(Outcome { revealed, stats, needs, branch: None })
+        Ok(Outcome { revealed, needs, ..Outcome::of_bundles(vec![], stats) })
+    }
+
+    /// Makes bundles for the pool in a run that has begun, by what the pools of all parties have.
+    fn make_bundles(
+        &mut self,
+        mut run: Run<'_>,
+        supplies: &[Supply],
+        pooled: &[Vec<u8>],
+        (started, wire_before): (Watch, u64),
+    ) -> std::result::Result<Outcome, SessionError> {
+        let purse = self.purse.as_mut().ok_or(SessionError::MakesNoPool)?;
+        self.backend.forget();
+        let limits = (pooled, self.place.options.max_memory);
+        let made = pool::make((&mut run, &self.backend), purse, supplies, limits)?;
+        run.confirm()?;
+        let mut stats = RunStats::default();
+        let (wire_after, offline_jobs) = (run.wire_bytes(), run.take_job_seconds());
+        stats.offline.add(&run.finish().offline, started.read(), wire_after - wire_before);
+        stats.count_jobs([&offline_jobs, &Default::default()]);
+        Ok(Outcome::of_bundles(made, stats))
     }
 }
 

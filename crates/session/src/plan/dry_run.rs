@@ -127,16 +127,17 @@ pub(crate) fn dry_run_after<B: Family>(
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need, turns } = scheduled(&dry, asked, common, run)?;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need, turns } =
+        scheduled((&dry, options.is_pooled()), asked, common, run)?;
     let how = (room, &schedule);
     let is_refused = figures && B::IN_TURNS && need.left_for_turns(limit) == 0;
     let made = match need.makes_ahead(limit) || is_refused {
-        true if demand.totals().is_empty() => vec![],
+        true if demand.totals().is_empty() || options.is_pooled() => vec![], // a pool has made them
         true => vec![Turn { step: None, totals: demand.totals().clone(), times: 1 }],
         false => turns,
     };
     let (mut offline, mut offline_seconds) = prepare_all(&dry, &made, &mut ran, (parties, me))?;
-    let on_demand = made.is_empty() && !demand.totals().is_empty();
+    let on_demand = made.is_empty() && !options.is_pooled() && !demand.totals().is_empty();
     if on_demand {
         dry.forget();
         ran = run_dry(&dry, work, how, (parties, me), figures)?;
@@ -176,7 +177,7 @@ struct Scheduled<K> {
 /// Where the limit leaves nothing for turns, each draw has its own. All parties come to the same schedule, so they take
 /// that of the first one.
 fn scheduled<B: Family>(
-    dry: &B,
+    (dry, is_pooled): (&B, bool),
     &Asked { work, held, keeps, limit, windows, figures }: &Asked<'_>,
     common: &mut Common<B::Kind>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
@@ -204,7 +205,8 @@ fn scheduled<B: Family>(
         let knows_all = ran.unchecked == unchecked || settled.is_some();
         let knew = std::mem::replace(&mut unchecked, ran.unchecked.clone());
         let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(demand.totals()), B::ONLY_AHEAD);
+        let making_bytes = if is_pooled { 0 } else { dry.making_bytes(demand.totals()) };
+        let mut need = Need::of(&schedule, stock_bytes, making_bytes, B::ONLY_AHEAD || is_pooled);
         need.peak_bytes = need.peak_bytes.saturating_add(unknown);
         let mut turns = vec![];
         lessons += 1;
@@ -238,6 +240,11 @@ fn recorded<B: Family, T>(
     options: &Options,
     run: impl Fn() -> Result<T>,
 ) -> Result<(T, Demand<B::Kind>, bool)> {
+    if options.is_pooled() {
+        dry.set_ahead(false);
+        dry.record_demand();
+        return Ok((run()?, dry.take_demand(), false));
+    }
     dry.set_ahead(true);
     dry.record_demand();
     let (done, demand) = (run()?, dry.take_demand());

@@ -17,6 +17,7 @@ use quorate_ring::meter::Effort;
 
 use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
+use crate::pool::Content;
 use crate::reveals::{Told, confirms};
 use crate::run::operations::truncation::Truncations;
 use crate::work::effort::StepCost;
@@ -81,7 +82,8 @@ impl Pricing {
         Pricing::by(Rates::of_this_machine(setting.sharing()), setting)
     }
 
-    fn by(rates: Rates, setting: Setting) -> Pricing {
+    /// Returns the prices for these rates.
+    pub(crate) fn by(rates: Rates, setting: Setting) -> Pricing {
         Pricing { setting, rates, threads: 1, side_by_side: rates }
     }
 
@@ -106,6 +108,11 @@ impl Pricing {
     pub(crate) async fn agreed(ctx: &Ctx, setting: Setting) -> Result<Pricing> {
         let rates = Pricing::at(setting).rates.slowest(ctx).await?;
         Ok(Pricing::by(rates, setting))
+    }
+
+    /// Returns the rates of this machine or of all parties, for a pool.
+    pub(crate) fn rates(&self) -> Rates {
+        self.rates
     }
 
     /// Returns the seconds that the parties compute, given each party's work and seconds of bookkeeping.
@@ -264,6 +271,8 @@ pub struct Plan {
     pub parties: Vec<Predicted>,
     /// Correlations by kind.
     pub correlations: BTreeMap<String, u64>,
+    /// The correlations as a pool makes them for such a run; `None` where there are none.
+    pub content: Option<Content>,
     /// The steps that exchange messages.
     pub steps: Vec<StepPlan>,
     /// Bytes that a party holds at the peak, if steps run one after another. Counted are what the session holds,

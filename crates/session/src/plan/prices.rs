@@ -58,7 +58,7 @@ impl<B: Family> DryRuns<B> {
             let most = dry.map(|dry| dry.traffic.bytes()).max().unwrap_or(0);
             compute + self.pricing.network(0, most, most)
         };
-        let seconds = self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online);
+        let seconds = self.options.priced_offline_weight() * seconds(Phase::Offline) + seconds(Phase::Online);
         let rounds = each.iter().map(|step| step.online.traffic.rounds).max().unwrap_or(0);
         Ok(StepPrice { rounds, seconds })
     }
@@ -93,7 +93,7 @@ impl<B: Family> Prices for DryRuns<B> {
         let parties: Vec<Predicted> = (0..parties).map(predicted).collect::<Result<_>>()?;
         let parties: Vec<&Predicted> = parties.iter().collect();
         let seconds = |phase: Phase| self.pricing.phase(phase, &parties).seconds();
-        Ok(self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online))
+        Ok(self.options.priced_offline_weight() * seconds(Phase::Offline) + seconds(Phase::Online))
     }
 
     fn seconds_to_price(&self, rounds: u32) -> f64 {

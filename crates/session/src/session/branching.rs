@@ -18,6 +18,7 @@ use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::config::Named;
 use crate::error::SessionError;
+use crate::options::PoolMode;
 use crate::party::bell::Bell;
 use crate::party::job::{Agreed, Branch};
 use crate::party::part::Ends;
@@ -113,6 +114,9 @@ impl Session {
     /// [`SessionError::Closed`]; [`SessionError::NoBranches`]; a name that no session may have.
     pub fn check_branch(&self, name: &str) -> Result<(), SessionError> {
         self.check_open()?;
+        if self.pool_mode != PoolMode::None {
+            return Err(SessionError::PoolBranch);
+        }
         if !self.protocol.may_branch() || !self.overlaps || self.branches.of.is_some() {
             return Err(SessionError::NoBranches);
         }
@@ -235,6 +239,7 @@ impl Branched {
                 of: Some(Arc::new(Stem { name, number: side, moment: Moment { nodes, holds } })),
                 ..Branches::default()
             },
+            pool_mode: PoolMode::None,
             closed: false,
             process: std::process::id(),
         })

@@ -113,6 +113,7 @@ fn deployed_in<T: Send + 'static>(
                     check: false,
                     patience: None,
                     connects: Some(connects),
+                    pool: None,
                     held: Held::default(),
                 };
                 let options = options.read_for(protocol).unwrap();

@@ -14,7 +14,14 @@ mod entry_tests;
 #[cfg(test)]
 mod held_links_tests;
 mod leaving;
+mod making;
 mod plans;
+#[cfg(test)]
+mod pool_faults_tests;
+#[cfg(test)]
+mod pool_tests;
+#[cfg(test)]
+mod pool_world_for_tests;
 mod range_checks;
 mod request;
 #[cfg(test)]
@@ -51,7 +58,7 @@ pub use start::LocalOptions;
 use crate::approval::Approval;
 use crate::audit::Audit;
 use crate::error::SessionError;
-use crate::options::default_threads;
+use crate::options::{PoolMode, default_threads};
 use crate::party::bell::Bell;
 use crate::party::part::Command;
 use crate::party::program::Program;
@@ -117,6 +124,7 @@ pub struct Session {
     /// The campaigns whose submissions the program reads.
     campaigns: SharedCampaigns,
     branches: Branches,
+    pool_mode: PoolMode,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
     process: u32,

@@ -15,6 +15,7 @@ use crate::party::job::{Branch, Outcome, Reply};
 use crate::party::program::Length;
 use crate::party::queue::Queue;
 use crate::party::stats::Progress;
+use crate::pool::Supply;
 use crate::reveals::Told;
 use crate::work::data::Data;
 
@@ -27,6 +28,8 @@ pub(super) struct How {
     pub is_peek: bool,
     /// Nothing is opened: the parties make this branch.
     pub branch: Option<Branch>,
+    /// Nothing is opened: the parties make these bundles for their pools.
+    pub supplies: Option<Arc<Vec<Supply>>>,
 }
 
 /// A run that was asked for. The parties of a session serve requests in the order in which they were submitted; in a

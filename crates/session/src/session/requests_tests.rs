@@ -272,6 +272,7 @@ fn the_program_of_a_deployment_stays_while_a_request_is_under_way() {
                     check: false,
                     patience: None,
                     connects: None,
+                    pool: None,
                     held,
                 };
                 let mut session = Session::start(Protocol::Aby, place, vec![net], options).unwrap();

@@ -11,6 +11,7 @@ use quorate_planner::Reveal;
 use super::request::{How, Logged, Request};
 use super::{Revealed, Session};
 use crate::error::SessionError;
+use crate::options::PoolMode;
 use crate::party::job::Job;
 use crate::party::stats::Progress;
 use crate::reveals::Told;
@@ -47,6 +48,9 @@ impl Session {
     pub(super) fn submit_as(&mut self, reveals: &[(NodeId, Option<usize>)], how: How) -> Result<Request, SessionError> {
         self.check_open()?;
         self.check_alone()?;
+        if self.pool_mode == PoolMode::Make && how.supplies.is_none() {
+            return Err(SessionError::MakesPool);
+        }
         let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         for &Reveal { to, .. } in &reveals {
             if let Some(party) = to.filter(|&to| to >= self.parties) {
@@ -56,7 +60,11 @@ impl Session {
         if self.branches.of.is_some() && self.jobs >= u64::from(BRANCH_RUNS / 2) {
             return Err(SessionError::WornOut); // a request that fails may use up two numbers
         }
-        let logged = if how.is_peek || how.branch.is_some() { None } else { Some(self.admit(&reveals)?) };
+        let logged = if how.is_peek || how.branch.is_some() || how.supplies.is_some() {
+            None
+        } else {
+            Some(self.admit(&reveals)?)
+        };
         let (reply, replies) = channel();
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
@@ -68,6 +76,7 @@ impl Session {
             inputs: std::mem::take(&mut seat.inputs),
             dropped: dropped.clone(),
             branch: how.branch.clone(),
+            supplies: how.supplies.clone(),
             campaigns: self.campaigns.clone(),
             progress: Progress::default().into(),
             reply: reply.clone(),

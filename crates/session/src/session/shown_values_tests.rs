@@ -125,6 +125,7 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
                 check: false,
                 patience: None,
                 connects: None,
+                pool: None,
                 held: Held::default(),
             };
             let net: Box<dyn Net> = Box::new(net);

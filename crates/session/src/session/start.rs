@@ -1,6 +1,7 @@
 //! The start of a session: the parties of this process, and their setup.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use quorate_crypto::Seed;
 use quorate_engine::Party;
 use quorate_graph::{Graph, Network, Rings, Rules, Watch};
 use quorate_net::Net;
+use quorate_pool::{Owner, StoreKey};
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
@@ -21,7 +23,7 @@ use crate::audit::Audit;
 use crate::config::Config;
 use crate::connect::{self, LocalLinks};
 use crate::error::SessionError;
-use crate::options::Options;
+use crate::options::{Options, PoolMode};
 use crate::party::bell::Bell;
 use crate::party::part::Command;
 use crate::party::program::Program;
@@ -30,6 +32,7 @@ use crate::party::serve::{Desk, Ready, Serve};
 use crate::party::stats::Stats;
 use crate::party::tracks::{Beside, MOST_SERVED, Seat};
 use crate::plan::Setting;
+use crate::pool::{InFolder, Source};
 
 /// The options of a local session.
 #[derive(Clone, Debug)]
@@ -48,6 +51,27 @@ pub struct LocalOptions {
     pub options: Options,
 }
 
+/// Opens the pool of a party for which the options ask.
+///
+/// # Errors
+/// [`SessionError::NoPools`], [`SessionError::Pool`].
+fn source(
+    config: &Config,
+    protocol: Protocol,
+    options: &Options,
+    (shared, pool): (&str, Option<(PathBuf, StoreKey)>),
+) -> Result<Option<Source>, SessionError> {
+    match (options.pool, pool) {
+        (PoolMode::None, None) => Ok(None),
+        (PoolMode::Use | PoolMode::Make, Some((path, key))) if protocol.has_pools() => {
+            let (me, parties) = (config.me as u32, config.parties.len() as u32);
+            let owner = Owner { me, parties, pins: config.pins()?, terms: shared.into() };
+            Ok(Some(Source::new(Box::new(InFolder { path, key, owner }))?))
+        }
+        _ => Err(SessionError::NoPools),
+    }
+}
+
 /// The parties in this process: all, or `me`. A `seed` makes their coins predictable.
 pub(crate) struct Place {
     pub parties: usize,
@@ -61,6 +85,8 @@ pub(crate) struct Place {
     pub patience: Option<Duration>,
     /// The way to links for branches, in a deployment.
     pub connects: Option<Arc<Connects>>,
+    /// The pool of `me`.
+    pub pool: Option<Source>,
     pub held: Held,
 }
 
@@ -90,6 +116,9 @@ impl Session {
     /// Those of [`Session::local`].
     pub(crate) fn local_over(options: LocalOptions, nets: Vec<Box<dyn Net>>) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
+        if options.options.pool != PoolMode::None {
+            return Err(SessionError::NoPools);
+        }
         let read = options.options.read_for(options.protocol)?;
         let seed = options
             .insecure_seed
@@ -97,7 +126,7 @@ impl Session {
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
         let (check, held) = (options.check, Held::default());
-        let place = Place { parties, network, me: None, seed, check, patience: None, connects: None, held };
+        let place = Place { parties, network, me: None, seed, check, patience: None, connects: None, pool: None, held };
         Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
@@ -107,6 +136,20 @@ impl Session {
     /// # Errors
     /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
     pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
+        Session::connect_with(config, options, None, stop)
+    }
+
+    /// Opens a session as [`Session::connect`] does, with a pool of this party if the options ask for one. It is opened
+    /// before the parties connect, and stays open as long as the session.
+    ///
+    /// # Errors
+    /// Those of [`Session::connect`]; [`SessionError::NoPools`], [`SessionError::Pool`]; different pools at two parties.
+    pub fn connect_with(
+        config: &Config,
+        options: Options,
+        pool: Option<(PathBuf, StoreKey)>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
         let options = options.read_for(protocol)?;
@@ -114,19 +157,21 @@ impl Session {
         let (approved, sessions_before) = (config.approve.clone(), config.sessions_before);
         let held = Held { approved, audit, sessions_before };
         let shared = options.shared_in_any_release(protocol);
+        let pool = source(config, protocol.chosen(&options.choices), &options, (&shared, pool))?;
         let net = connect::deployed(config, &shared, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
         let (patience, config) = (config.limits.patience(), config.clone());
         let connects: Arc<Connects> =
             Arc::new(move |name, number, stop| connect::branch(&config, &shared, (name, number), stop));
-        let place = Place { parties, network, me, seed: None, check: false, patience, connects: Some(connects), held };
+        let connects = Some(connects);
+        let place = Place { parties, network, me, seed: None, check: false, patience, connects, pool, held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
     /// Starts the parties' threads, with options that were read for the protocol.
     pub(crate) fn start(
         protocol: Protocol,
-        place: Place,
+        mut place: Place,
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
@@ -183,6 +228,7 @@ impl Session {
             campaigns: Default::default(),
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
             branches: Branches { connects, ..Branches::default() },
+            pool_mode: options.pool,
             closed: false,
             process: std::process::id(),
         };
@@ -219,7 +265,7 @@ impl Place {
     /// # Errors
     /// [`SessionError::WorkerGone`] where the thread does not start.
     fn seat(
-        &self,
+        &mut self,
         net: Box<dyn Net>,
         (protocol, options): (Protocol, &Options),
         desk: Desk,
@@ -232,9 +278,10 @@ impl Place {
         };
         let coins = self.seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[number as u8]));
         let (patience, options, interrupt) = (self.patience, options.clone(), net.interrupt_handle());
+        let pool = self.pool.take();
         let serve_party = move || {
             let party = Party::new(net);
-            protocol.visit(Serve { party, protocol, options, coins, setting, patience, desk });
+            protocol.visit(Serve { party, protocol, options, coins, setting, patience, pool, desk });
         };
         let thread = std::thread::Builder::new()
             .name(format!("party {number}"))

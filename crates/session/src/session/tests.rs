@@ -28,6 +28,7 @@ fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
         check: false,
         patience: None,
         connects: None,
+        pool: None,
         held: Held::default(),
     };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()

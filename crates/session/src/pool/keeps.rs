@@ -1,0 +1,101 @@
+//! The storage of a party's pool, as its session uses it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use quorate_pool::{Batch, Bundle, Contents, Disk, Folder, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey};
+use zeroize::Zeroizing;
+
+/// A pool that is open in this process alone. Its methods are those of [`Pool`].
+#[allow(missing_docs, clippy::missing_errors_doc)] // as `Pool` describes them
+pub trait Keeps: Send {
+    fn id(&self) -> PoolId;
+    fn prices(&self) -> &[u8];
+    fn lots(&self) -> BTreeMap<LotId, Lot>;
+    fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError>;
+    fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError>;
+    fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError>;
+    fn count(&mut self, id: LotId) -> Result<(), PoolError>;
+    fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError>;
+    fn take(&mut self, id: LotId, place: u32) -> Result<Bundle, PoolError>;
+    fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError>;
+}
+
+/// The place of a party's pool: where it is opened, and where a new one is made.
+pub trait Opens: Send {
+    /// Opens the pool; `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of [`Pool::open`].
+    fn open(&self) -> Result<Option<Box<dyn Keeps>>, PoolError>;
+
+    /// Makes a new pool in place of one that is not open, and of which nothing is left.
+    ///
+    /// # Errors
+    /// Those of [`Pool::create`].
+    fn create(&self, id: PoolId, prices: Vec<u8>) -> Result<Box<dyn Keeps>, PoolError>;
+}
+
+/// A folder with a party's pool.
+pub struct InFolder {
+    /// The path of the folder.
+    pub path: PathBuf,
+    /// The key of the party's store.
+    pub key: StoreKey,
+    /// The party and the session for which the pool is.
+    pub owner: Owner,
+}
+
+impl Opens for InFolder {
+    fn open(&self) -> Result<Option<Box<dyn Keeps>>, PoolError> {
+        let opened = Pool::open(Folder::lock(&self.path)?, self.key.clone(), &self.owner)?;
+        Ok(opened.map(|pool| Box::new(pool) as _))
+    }
+
+    fn create(&self, id: PoolId, prices: Vec<u8>) -> Result<Box<dyn Keeps>, PoolError> {
+        let folder = Folder::lock(&self.path)?;
+        Ok(Box::new(Pool::create(folder, self.key.clone(), self.owner.clone(), id, prices)?))
+    }
+}
+
+impl<D: Disk + Send> Keeps for Pool<D> {
+    fn id(&self) -> PoolId {
+        self.id()
+    }
+
+    fn prices(&self) -> &[u8] {
+        self.prices()
+    }
+
+    fn lots(&self) -> BTreeMap<LotId, Lot> {
+        self.lots()
+    }
+
+    fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError> {
+        self.begin(id, contents, bundle_bytes)
+    }
+
+    fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
+        self.align(id, reserved, end)
+    }
+
+    fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError> {
+        self.append(id, batch, bundles)
+    }
+
+    fn count(&mut self, id: LotId) -> Result<(), PoolError> {
+        self.count(id)
+    }
+
+    fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError> {
+        self.reserve(id, end)
+    }
+
+    fn take(&mut self, id: LotId, place: u32) -> Result<Bundle, PoolError> {
+        self.take(id, place)
+    }
+
+    fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError> {
+        self.release(id, next)
+    }
+}
