@@ -98,6 +98,9 @@ def wire() -> Iterator[tuple[str, list[bytes]]]:
     yield "engine_party", [b"".join(part(each) for each in some) for some in parties]
     ranges = le(1, 4) + le(3, 4) + le(7, 4) + le(7, 4)
     yield "session_note", [le(10, 2) + le(1 << 30, 8) + le(1, 4) + bytes(16) + some for some in (b"", ranges)]
+    lot = bytes([1]) * 32 + le(3, 4) + le(9, 4) + le(2, 4)
+    lot += le(3, 4) + le(5, 4) + bytes(16) + le(6, 4) + le(9, 4) + bytes([7]) * 16
+    yield "session_pool", [b"", bytes(64), bytes(64) + lot, bytes(64) + lot + bytes([2]) * 32 + bytes(12)]
 
 
 def values() -> Iterator[tuple[str, list[bytes]]]:

@@ -121,7 +121,11 @@ class CheatingDetected(QuorateError, RuntimeError):
 
 
 class PoolExhausted(QuorateError, RuntimeError):
-    """A step drew correlations that the plan of its run did not count: a bug in Quorate. Nothing was revealed."""
+    """A session's pool has no correlations left for a run. Nothing of the run was sent.
+
+    The message says what the run needs; `quorate preprocess` makes more. In a session without a pool this is a bug in
+    Quorate: a step drew correlations that the plan of its run did not count.
+    """
 
 
 class SubmissionError(QuorateError, RuntimeError):

@@ -170,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_read_back_from_their_bytes() {
+        let rates = Rates::new(std::array::from_fn(|i| i as f64 / 1e3), 0.25, 0.5);
+        let bytes = rates.to_bytes();
+        assert_eq!(Rates::from_bytes(&bytes), Some(rates));
+        assert_eq!([&bytes[1..], &[], &[&bytes[..], &[0; 8]].concat()].map(Rates::from_bytes), [None; 3]);
+        let negative = Rates::new([-1.0; Kernel::COUNT], 0.0, 0.0).to_bytes();
+        assert_eq!(Rates::from_bytes(&negative), None);
+    }
+
+    #[test]
     fn work_is_priced_by_its_units() {
         let rates = Rates::new(std::array::from_fn(|i| i as f64), 0.0, 0.0);
         let before = charged();

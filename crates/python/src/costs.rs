@@ -11,6 +11,8 @@ use quorate_session::{
     Chosen, LineCosts, PhaseStats, Plan, Predicted, Price, Pricing, RunStats, Setting, StepPlan, Told,
 };
 
+use crate::pools::Content;
+
 const PHASES: [(&str, Phase); 2] = [("offline", Phase::Offline), ("online", Phase::Online)];
 
 fn set_price(entry: &Bound<'_, PyDict>, price: Price) -> PyResult<()> {
@@ -126,6 +128,8 @@ pub(crate) fn plan<'py>(
         plan.steps.iter().map(|s| step(py, &pricing, s, plan.chosen.get(&NodeId(s.node)))).collect();
     out.set_item("steps", steps?)?;
     out.set_item("lines", predicted_lines(py, &pricing, &parties)?)?;
+    let content = plan.content.clone().map(|content| Py::new(py, Content(content))).transpose()?;
+    out.set_item("content", content)?;
     out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
     Ok(out)
 }

@@ -67,6 +67,21 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::Audit { .. }
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
+        SessionError::NoPools
+        | SessionError::NoPool { .. }
+        | SessionError::PoolsUnlike
+        | SessionError::OldPool { .. }
+        | SessionError::PoolClosed
+        | SessionError::PoolDeadThere { .. }
+        | SessionError::PoolNumbers { .. }
+        | SessionError::PoolBehind { .. }
+        | SessionError::PoolCampaign
+        | SessionError::NotPoolable { .. }
+        | SessionError::PoolBranch
+        | SessionError::MakesPool
+        | SessionError::MakesNoPool
+        | SessionError::Pool(_) => "ConfigError",
+        SessionError::PoolExhausted { .. } => "PoolExhausted",
         SessionError::NotApproved { .. } | SessionError::OtherProgram { .. } => "NotApproved",
         SessionError::NoBranches | SessionError::MostBranches | SessionError::NotAdopted => "ConfigError",
         SessionError::Busy => "SessionBusy",

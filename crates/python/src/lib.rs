@@ -10,6 +10,7 @@ mod herald;
 mod hold;
 mod kept;
 mod operands;
+mod pools;
 #[cfg(feature = "replay")]
 mod replay;
 mod session;
@@ -32,6 +33,7 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<herald::Request>()?;
     module.add_class::<bench::Bench>()?;
     module.add_class::<circuit::Circuit>()?;
+    module.add_class::<pools::Content>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(tools::inherited_sockets, module)?)?;

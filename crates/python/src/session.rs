@@ -11,6 +11,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
 use quorate_graph::{Graph, Hash, HashError, Network, NodeId};
+use quorate_session::pool::Location;
 use quorate_session::{
     Access, Approved, Config, LocalOptions, Moment as InnerMoment, Named, Options, Request as Submitted, Revealed,
     Session as Inner, SessionError, Setting, check, protocol, truncation,
@@ -21,6 +22,7 @@ use crate::errors::{instance, raise, warn};
 use crate::herald::{Herald, Request};
 use crate::hold::{Arrays, Built, Seen};
 use crate::operands::{Packed, to_bytes};
+use crate::pools::{self, Content, Made};
 use crate::turns::{TICK, Turns};
 
 #[pyclass(module = "quorate._quorate", frozen)]
@@ -228,6 +230,27 @@ fn connecting(
     opened.map(Session::new).map_err(|error| raise(py, &error))
 }
 
+/// Waits for a request, and shows its progress. Ctrl-C stops the parties, and is returned once they have stopped.
+fn watched(py: Python<'_>, request: &mut Submitted, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let mut interrupt = Ok(());
+    while !py.detach(|| request.wait(TICK)) {
+        if interrupt.is_ok() {
+            let shown = match (progress, request.progress()) {
+                (Some(show), Some((phase, share))) => {
+                    show.call1((phase.to_string(), share, request.predicted_bytes())).map(|_| ())
+                }
+                _ => Ok(()),
+            };
+            // Ctrl-C may arrive while Python shows the progress; the parties must stop then, too.
+            interrupt = shown.and_then(|()| py.check_signals());
+            if interrupt.is_err() {
+                request.interrupt();
+            }
+        }
+    }
+    interrupt
+}
+
 #[pymethods]
 impl Session {
     #[staticmethod]
@@ -251,9 +274,23 @@ impl Session {
     }
 
     /// Connects in a separate thread, so that Ctrl-C ends the wait for the peers.
+    ///
+    /// `pool`: the folder of this party's pool, the store's key, and "use" or "make".
     #[staticmethod]
-    fn connect(py: Python<'_>, path: PathBuf, options: Given, held: Held) -> PyResult<Self> {
-        let options = options.read().map_err(|error| raise(py, &error))?;
+    #[pyo3(signature = (path, options, held, pool = None))]
+    fn connect(
+        py: Python<'_>,
+        path: PathBuf,
+        options: Given,
+        held: Held,
+        pool: Option<(PathBuf, Vec<u8>, String)>,
+    ) -> PyResult<Self> {
+        let mut options = options.read().map_err(|error| raise(py, &error))?;
+        let mut located = None;
+        if let Some((folder, mut key, mode)) = pool {
+            options.pool = mode.parse().map_err(|error| raise(py, &error))?;
+            located = Some(Location::new(folder, &mut key).map_err(|error| raise(py, &error))?);
+        }
         let mut config = Config::read(&path).map_err(|error| raise(py, &error))?;
         if let Some(texts) = held.approve {
             let approved =
@@ -263,7 +300,7 @@ impl Session {
         config.audit = held.audit.or(config.audit);
         config.sessions_before = held.sessions_before;
         config.session = Named::read(&held.session, held.is_default).map_err(|error| raise(py, &error))?;
-        connecting(py, move |stop| Inner::connect(&config, options, stop))
+        connecting(py, move |stop| Inner::connect_with(&config, options, located, stop))
     }
 
     #[getter]
@@ -309,28 +346,28 @@ impl Session {
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let targets = nodes(targets);
         let mut request = self.ask(py, &targets, |session| session.submit(&targets, units))?;
-        let mut interrupt: Option<PyErr> = None;
-        while !py.detach(|| request.wait(TICK)) {
-            if interrupt.is_none() {
-                let shown = match (&progress, request.progress()) {
-                    (Some(show), Some((phase, share))) => {
-                        show.call1((phase.to_string(), share, request.predicted_bytes())).map(|_| ())
-                    }
-                    _ => Ok(()),
-                };
-                // Ctrl-C may arrive while Python shows the progress; the parties must stop then, too.
-                if let Err(signal) = shown.and_then(|()| py.check_signals()) {
-                    request.interrupt();
-                    interrupt = Some(signal);
-                }
-            }
-        }
+        let interrupted = watched(py, &mut request, progress.as_ref());
         let values = self.with(py, |session| session.finish(request));
-        if let Some(interrupt) = interrupt {
-            return Err(interrupt);
-        }
+        interrupted?;
         let shown = |value: &Revealed| value.as_ref().map(|data| to_bytes(py, data)).transpose();
         values?.iter().map(shown).collect()
+    }
+
+    /// Makes correlations for the pools of all parties, until all of them have these numbers of bundles of each
+    /// content; numbers of equal contents are added. `progress` is called as by `run`. Returns, for each content, the
+    /// number of bundles that were made, the number that all parties can use now, and the bytes of one on the disk of
+    /// this party.
+    fn preprocess(
+        &self,
+        py: Python<'_>,
+        contents: Vec<(Py<Content>, u32)>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Made>> {
+        let mut request = self.with(py, |session| session.make_pool(pools::supplies(contents)))?;
+        let interrupted = watched(py, &mut request, progress.as_ref());
+        let levels = self.with(py, |session| session.made(request));
+        interrupted?;
+        Ok(pools::made(&levels?))
     }
 
     /// Submits what `run` runs, and does not wait for it.

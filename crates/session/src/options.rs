@@ -55,6 +55,21 @@ pub enum PoolMode {
     Make,
 }
 
+impl FromStr for PoolMode {
+    type Err = SessionError;
+
+    fn from_str(text: &str) -> Result<PoolMode, SessionError> {
+        match text {
+            "use" => Ok(PoolMode::Use),
+            "make" => Ok(PoolMode::Make),
+            _ => {
+                let known = "\"use\", \"make\"";
+                Err(SessionError::Option { name: "pool".into(), given: text.into(), known: known.into() })
+            }
+        }
+    }
+}
+
 impl fmt::Display for PoolMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,6 +9,7 @@ use crate::error::SessionError;
 use crate::memory::free;
 use crate::options::Sharings;
 use crate::party::store::Note;
+use crate::pool::notes;
 
 /// Reads and checks the text of a `party.toml`, and derives the configuration of the links from it.
 ///
@@ -37,4 +38,15 @@ pub fn note(bytes: &[u8], nodes: usize) -> Result<Vec<(u32, u32)>, Error> {
     let (_, rest) = free::shares(&[bytes.to_vec()])?;
     let note = Note::read(1, &rest[0], nodes)?;
     Ok(note.dropped.iter().map(|(first, last)| (first.0, last.0)).collect())
+}
+
+/// Reads what a peer tells of its pool in a setup. Returns the number of lots, and of places in all of them; `None`
+/// where the peer has no pool.
+///
+/// # Errors
+/// [`Error::Malformed`].
+pub fn pool(bytes: &[u8]) -> Result<Option<(usize, u64)>, Error> {
+    let offer = notes::read(1, bytes)?;
+    let places = |has: &notes::Has| has.stretches.iter().map(|s| u64::from(s.end - s.start)).sum::<u64>();
+    Ok(offer.map(|offer| (offer.lots.len(), offer.lots.values().map(places).sum())))
 }

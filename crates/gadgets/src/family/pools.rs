@@ -18,7 +18,7 @@ use super::Choices;
 ///
 /// [`Stock::origin`]: quorate_engine::Stock::origin
 #[allow(async_fn_in_trait)] // as in `Family`
-pub trait Pools: Stocks {
+pub trait Pools: Stocks<Kind: Send + Sync + 'static> {
     /// Whether this family has pools.
     const HAS_POOLS: bool = false;
 

@@ -41,6 +41,11 @@ impl PartialEq for Content {
 pub(crate) type Kinds<K> = BTreeMap<String, (K, usize)>;
 
 impl Content {
+    /// Returns the number of correlations by the names of their kinds in messages.
+    pub fn counts(&self) -> &BTreeMap<String, u64> {
+        &self.named
+    }
+
     /// Returns the content of a demand; `None` where it has no correlations.
     pub(crate) fn of<B: Family>(totals: &BTreeMap<B::Kind, usize>) -> Option<Content> {
         let full = |(kind, &len): (&B::Kind, &usize)| (B::name_of(kind), (kind.clone(), len));

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use quorate_pool::{Batch, Bundle, Contents, Disk, Folder, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey};
 use zeroize::Zeroizing;
 
+use crate::error::SessionError;
+
 /// A pool that is open in this process alone. Its methods are those of [`Pool`].
 #[allow(missing_docs, clippy::missing_errors_doc)] // as `Pool` describes them
 pub trait Keeps: Send {
@@ -40,24 +42,37 @@ pub trait Opens: Send {
     fn create(&self, id: PoolId, prices: Vec<u8>, secrets: Option<&[u8]>) -> Result<Box<dyn Keeps>, PoolError>;
 }
 
-/// A folder with a party's pool.
-pub struct InFolder {
-    /// The path of the folder.
-    pub path: PathBuf,
-    /// The key of the party's store.
-    pub key: StoreKey,
+/// The folder of a party's pool, and the key under which it is sealed.
+pub struct Location {
+    pub(crate) path: PathBuf,
+    pub(crate) key: StoreKey,
+}
+
+impl Location {
+    /// Returns the place of a pool; takes over the bytes of the store's key, and wipes their source.
+    ///
+    /// # Errors
+    /// [`SessionError::Pool`] unless the key has 32 bytes.
+    pub fn new(path: PathBuf, key: &mut [u8]) -> Result<Location, SessionError> {
+        Ok(Location { path, key: StoreKey::take(key)? })
+    }
+}
+
+/// A folder with the pool of a party.
+pub(crate) struct InFolder {
+    pub at: Location,
     /// The party and the session for which the pool is.
     pub owner: Owner,
 }
 
 impl Opens for InFolder {
     fn open(&self) -> Result<Option<Box<dyn Keeps>>, PoolError> {
-        let opened = Pool::open(Folder::lock(&self.path)?, self.key.clone(), &self.owner)?;
+        let opened = Pool::open(Folder::lock(&self.at.path)?, self.at.key.clone(), &self.owner)?;
         Ok(opened.map(|pool| Box::new(pool) as _))
     }
 
     fn create(&self, id: PoolId, prices: Vec<u8>, secrets: Option<&[u8]>) -> Result<Box<dyn Keeps>, PoolError> {
-        let (folder, key, owner) = (Folder::lock(&self.path)?, self.key.clone(), self.owner.clone());
+        let (folder, key, owner) = (Folder::lock(&self.at.path)?, self.at.key.clone(), self.owner.clone());
         Ok(Box::new(match secrets {
             None => Pool::create(folder, key, owner, id, prices)?,
             Some(secrets) => Pool::create_with_secrets(folder, key, owner, (id, prices), secrets)?,

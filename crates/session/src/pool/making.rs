@@ -4,16 +4,16 @@
 //! Once all have it there, each counts it in its ledger. A crash anywhere leaves batches that all parties have, and
 //! perhaps one that only some have counted; its places are then used by none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_crypto::SessionId;
-use quorate_engine::{Error, Phase, Run};
+use quorate_engine::{Error, Misuse, Phase, Run};
 use quorate_gadgets::Family;
 use quorate_pool::{LotId, MOST_BUNDLES, PoolError};
 
 use super::common::Common;
 use super::content::{self, Content, Kinds};
-use super::notes::{self, Has, Offer};
+use super::notes::{self, Has, MOST_LOTS, Offer};
 use super::purse::{Purse, batch};
 use super::using::meet;
 use crate::error::SessionError;
@@ -74,7 +74,9 @@ fn hash<B: Family>(session: &SessionId, all: &[Filling<'_, B>]) -> [u8; 32] {
     for lot in all {
         hasher.update(&lot.id.0);
         let numbers = [lot.common.reserved, lot.common.end, lot.level(), lot.wanted, lot.together];
-        numbers.iter().for_each(|number| drop(hasher.update(&number.to_le_bytes())));
+        for number in numbers {
+            hasher.update(&number.to_le_bytes());
+        }
     }
     hasher.finalize().into()
 }
@@ -97,8 +99,13 @@ pub(crate) fn make<B: Family>(
     let all = supplies.iter().map(|supply| Filling::of(supply, &offers, (backend, most_bytes)));
     let all: Vec<Filling<'_, B>> = all.collect::<Result<_, Error>>()?;
     run.compare(hash(&backend.origin(), &all))?;
-    let mut batches = 0;
-    all.iter().map(|lot| fill((run, backend), purse, lot, &mut batches)).collect()
+    let lots: BTreeSet<LotId> = offers.iter().flat_map(|offer| offer.lots.keys().copied()).collect();
+    if lots.union(&all.iter().map(|lot| lot.id).collect()).count() > MOST_LOTS {
+        return Err(
+            Error::from(Misuse::Other { what: "a pool has correlations for at most 1,024 different runs" }).into()
+        );
+    }
+    all.iter().map(|lot| fill((run, backend), purse, lot)).collect()
 }
 
 /// Makes the bundles that a lot lacks.
@@ -106,7 +113,6 @@ fn fill<B: Family>(
     (run, backend): (&mut Run<'_>, &B),
     purse: &mut Purse,
     lot: &Filling<'_, B>,
-    batches: &mut u32,
 ) -> Result<Level, SessionError> {
     let bundle_bytes = content::bundle_bytes(backend, lot.kinds);
     let (before, number, pool) = (lot.level(), run.agreement().run, &mut purse.pool);
@@ -123,10 +129,10 @@ fn fill<B: Family>(
             return Err(PoolError::TooMany.into());
         }
         let bundles = made((run, backend), lot.kinds, count as usize)?;
-        pool.append(lot.id, batch(&backend.origin(), number, *batches), bundles)?;
+        // Places of one run are in one batch: where it is cut off, no other run makes bundles for them.
+        pool.append(lot.id, batch(&backend.origin(), number), bundles)?;
         run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
         pool.count(lot.id)?;
-        *batches += 1;
         left += count;
     }
     Ok(Level { made: left - before, left, bundle_bytes })

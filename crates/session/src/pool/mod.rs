@@ -25,12 +25,13 @@ pub(crate) mod content;
 mod keeps;
 mod making;
 mod mortal;
-mod notes;
+pub(crate) mod notes;
 mod purse;
 mod using;
 
 pub use content::Content;
-pub use keeps::{InFolder, Keeps, Opens};
+pub(crate) use keeps::InFolder;
+pub use keeps::{Keeps, Location, Opens};
 pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};

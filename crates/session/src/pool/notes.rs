@@ -8,7 +8,7 @@ use quorate_pool::{Batch, Lot, LotId, PoolId};
 use super::keeps::Keeps;
 
 /// The largest numbers of lots of a pool, and of stretches of a lot, that a note may list.
-const MOST_LOTS: usize = 1024;
+pub(crate) const MOST_LOTS: usize = 1024;
 const MOST_STRETCHES: usize = 4096;
 
 /// Neighbouring places of one batch.
@@ -134,7 +134,7 @@ fn read_offer(note: &mut &[u8]) -> Option<Offer> {
             return None;
         }
         let [reserved, end, count] = [number(note)?, number(note)?, number(note)?];
-        if count as usize > MOST_STRETCHES {
+        if count as usize > MOST_STRETCHES || reserved > end {
             return None;
         }
         let (mut stretches, mut before) = (Vec::new(), reserved);

@@ -233,9 +233,9 @@ impl Purse {
     }
 }
 
-/// Returns the name of a batch that a session makes, the same at all parties.
-pub(crate) fn batch(session: &SessionId, run: u32, number: u32) -> Batch {
+/// Returns the name of what a session makes in a run, the same at all parties.
+pub(crate) fn batch(session: &SessionId, run: u32) -> Batch {
     let mut hasher = blake3::Hasher::new_derive_key("quorate/session/pool batch");
-    hasher.update(session.as_bytes()).update(&run.to_le_bytes()).update(&number.to_le_bytes());
+    hasher.update(session.as_bytes()).update(&run.to_le_bytes());
     Batch { id: hasher.finalize().into(), origin: *session.as_bytes() }
 }

@@ -51,7 +51,9 @@ impl Spending {
         if let Some(Spending { place: Place { lot, place, batch, reserve }, .. }) = spending {
             let numbers = [u64::from(*place), reserve.map_or(u64::MAX, u64::from)];
             hasher.update(&lot.0).update(batch);
-            numbers.iter().for_each(|number| drop(hasher.update(&number.to_le_bytes())));
+            for number in numbers {
+                hasher.update(&number.to_le_bytes());
+            }
         }
         hasher.finalize().into()
     }

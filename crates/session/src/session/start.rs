@@ -1,7 +1,6 @@
 //! The start of a session: the parties of this process, and their setup.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -11,7 +10,7 @@ use quorate_crypto::Seed;
 use quorate_engine::Party;
 use quorate_graph::{Graph, Network, Rings, Rules, Watch};
 use quorate_net::Net;
-use quorate_pool::{Owner, StoreKey};
+use quorate_pool::Owner;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
@@ -32,7 +31,7 @@ use crate::party::serve::{Desk, Ready, Serve};
 use crate::party::stats::Stats;
 use crate::party::tracks::{Beside, MOST_SERVED, Seat};
 use crate::plan::Setting;
-use crate::pool::{InFolder, Source};
+use crate::pool::{InFolder, Location, Source};
 
 /// The options of a local session.
 #[derive(Clone, Debug)]
@@ -59,15 +58,15 @@ fn source(
     config: &Config,
     protocol: Protocol,
     options: &Options,
-    (shared, pool): (&str, Option<(PathBuf, StoreKey)>),
+    (shared, pool): (&str, Option<Location>),
 ) -> Result<Option<Source>, SessionError> {
     match (options.pool, pool) {
         (PoolMode::None, None) => Ok(None),
-        (PoolMode::Use | PoolMode::Make, Some((path, key))) if protocol.has_pools() => {
+        (PoolMode::Use | PoolMode::Make, Some(at)) if protocol.has_pools() => {
             protocol.check_pools(&options.choices)?;
             let (me, parties) = (config.me as u32, config.parties.len() as u32);
             let owner = Owner { me, parties, pins: config.pins()?, terms: shared.into() };
-            Ok(Some(Source::new(Box::new(InFolder { path, key, owner }))?))
+            Ok(Some(Source::new(Box::new(InFolder { at, owner }))?))
         }
         _ => Err(SessionError::NoPools),
     }
@@ -148,7 +147,7 @@ impl Session {
     pub fn connect_with(
         config: &Config,
         options: Options,
-        pool: Option<(PathBuf, StoreKey)>,
+        pool: Option<Location>,
         stop: Arc<AtomicBool>,
     ) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
