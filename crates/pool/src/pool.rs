@@ -224,6 +224,7 @@ impl<D: Disk> Pool<D> {
 
     /// Refuses bundles while the disk does not say that this process uses the secrets.
     fn check_in_use(&self) -> Result<(), PoolError> {
+        self.check_whole()?;
         match self.header.life.is_in_use() {
             true => Ok(()),
             false => Err(PoolError::bug("a bundle of a pool whose secrets are not in use")),
@@ -260,6 +261,7 @@ impl<D: Disk> Pool<D> {
     /// # Errors
     /// [`PoolError::Disk`].
     pub fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError> {
+        self.check_whole()?;
         if self.lots.contains_key(&id) {
             return Err(PoolError::bug("a lot is begun twice"));
         }

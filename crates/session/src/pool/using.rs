@@ -97,3 +97,17 @@ fn exhausted(content: &Content, purse: &Purse) -> SessionError {
     let others: Vec<String> = others.values().map(u32::to_string).collect();
     SessionError::PoolExhausted { needs: needs.join(", "), has_lot, others: others.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dealer may give two parties unlike names of a session. They find that before they take anything.
+    #[test]
+    fn parties_compare_the_name_of_their_session() {
+        let hash = |session: u8, plan: u8| Spending::hash(&SessionId::from_bytes([session; 32]), &[plan; 32], None);
+        assert_eq!(hash(1, 2), hash(1, 2));
+        assert_ne!(hash(1, 2), hash(3, 2));
+        assert_ne!(hash(1, 2), hash(1, 3));
+    }
+}
