@@ -89,8 +89,8 @@ impl Source {
         }
     }
 
-    /// Returns the pool of a session. A new one is named after the session, and has the session's secrets. One that another party is ahead of gives up
-    /// what that party has reserved.
+    /// Returns the pool of a session. A new one is named after the session, and has the session's secrets. One that
+    /// another party is ahead of gives up what that party has reserved.
     ///
     /// # Errors
     /// [`PoolError`].
