@@ -41,6 +41,36 @@ macro_rules! real_functions_online {
     };
 }
 
+/// Defines the methods of `Pools` that are those of the field `online`.
+#[macro_export]
+macro_rules! pools_online {
+    () => {
+        fn name_of(kind: &$crate::Kind) -> String {
+            format!("{kind:?}") // `Display` leaves fields out
+        }
+
+        fn pack(&self, material: &$crate::Material, out: &mut Vec<u8>) -> quorate_engine::Result<()> {
+            self.online.pack(material, out);
+            Ok(())
+        }
+
+        fn secrets(&self) -> zeroize::Zeroizing<Vec<u8>> {
+            self.online.keys().secrets()
+        }
+
+        $crate::called_online! {
+            fn packed_bytes(kind: &$crate::Kind, len: usize) -> usize;
+            fn unpack(kind: &$crate::Kind, len: usize, bytes: &[u8]) -> quorate_engine::Result<$crate::Material>;
+            fn check_made(ctx: &quorate_engine::Ctx) -> quorate_engine::Result<()>;
+            fn fill_from_pool(
+                origin: quorate_crypto::SessionId,
+                demand: quorate_engine::Demand<$crate::Kind>,
+                made: std::collections::BTreeMap<$crate::Kind, $crate::Material>,
+            ) -> quorate_engine::Result<()>;
+        }
+    };
+}
+
 /// Implements `Sharing`, `Garbles` and `Stocks` by those of the field `online`; `finer` is [`Sharing::FINER`].
 ///
 /// [`Sharing::FINER`]: quorate_engine::Sharing::FINER

@@ -10,6 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::lasting::Lasting;
 use crate::params::Params;
+use crate::secrets::Secrets;
 use crate::shared::Shared;
 
 const SEED_BYTES: usize = 32;
@@ -105,6 +106,18 @@ impl Keys {
         Keys { delta, shared, adversary, ..Self::alone(place, params, private, session) }
     }
 
+    /// Returns the keys of one party with this alpha and Delta, with fresh randomness that grows from `private`.
+    pub fn under(
+        place: (usize, usize),
+        params: Params,
+        (private, session): (&Seed, SessionId),
+        Secrets { alpha, delta }: Secrets,
+        shared: Vec<Option<Seed>>,
+        adversary: Adversary,
+    ) -> Keys {
+        Keys { alpha, delta, shared, adversary, ..Self::alone(place, params, private, session) }
+    }
+
     /// Runs a check. No other one may be under way: a party that reads what the first check shows could forge the
     /// second before the first has failed. After a check that failed or was cut off, these keys are of no use.
     ///
@@ -166,6 +179,19 @@ impl Keys {
         self.tossed.set(false);
     }
 
+    /// Notes that the current run uses correlations of a pool. From now on it counts as a run with a toss: if it does not
+    /// end well, no party uses these keys again, also where the error comes before the first check.
+    pub(crate) fn touch(&self) {
+        self.tossed.set(true);
+    }
+
+    /// Ends the use of these keys.
+    pub(crate) fn revoke(&self) {
+        if !self.outlives_failures() {
+            self.making.set(Work::Over);
+        }
+    }
+
     /// Notes that a run ended in an error. After its first toss it must not be repeated: a peer that has seen results
     /// could claim an interruption each time that it does not like them.
     pub(crate) fn cut_off(&self) {
@@ -196,12 +222,17 @@ impl Keys {
     /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are
     /// drawn by pairs of parties alike, and add up to zero over all parties. Between two parties each computes the
     /// other's share from the result anyway, so the share stays as it is.
-    pub(crate) fn rerandomised(&self, ctx: &Ctx, share: &Vector) -> Vector {
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for more than two parties without seeds: the share itself would show summands of its value.
+    pub(crate) fn rerandomised(&self, ctx: &Ctx, share: &Vector) -> Result<Vector> {
         let mut share = share.clone();
         if self.parties == 2 {
-            return share;
+            return Ok(share);
         }
-        debug_assert_eq!(self.shared.len(), self.parties, "seeds that mask shares");
+        if self.shared.len() != self.parties {
+            return Err(Error::Bug { what: "shares of more than two parties without the seeds that mask them" });
+        }
         let coins = ctx.randomness();
         for (peer, seed) in self.shared.iter().enumerate() {
             let Some(seed) = seed else { continue };
@@ -211,7 +242,7 @@ impl Keys {
                 false => share.sub_assign(&drawn),
             }
         }
-        share
+        Ok(share)
     }
 
     /// Returns the adversary at this party: none, but for tests of attacks.

@@ -36,7 +36,7 @@ impl Authenticated {
             self.note(ctx, x, x.share.clone(), (&[], Vector::shape(x.share.ring(), len)));
             return Ok(Vector::shape(ring, len));
         }
-        let share = self.keys.rerandomised(ctx, &x.share);
+        let share = self.keys.rerandomised(ctx, &x.share)?;
         let low = self.keys.twisted(Twist::Low, share.convert(ring));
         let peers = self.keys.peers();
         let lows: Vec<_> = peers.iter().map(|&peer| self.keys.told_to(peer, &low)).collect();

@@ -1,15 +1,17 @@
 //! A party: its keys, its stock of correlations and where they come from, and its openings that are not checked yet.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use quorate_adversary::Adversary;
-use quorate_engine::{Ctx, Held, Misuse, Phase, Result, Stock, Stocks};
+use quorate_crypto::SessionId;
+use quorate_engine::{Ctx, Demand, Held, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
 use crate::forms::SharedBits;
 use crate::keys::Keys;
-use crate::kind::Kind;
+use crate::kind::{Kind, Material};
 use crate::source::{Nobody, Source};
 use crate::tagged::Tagged;
 use crate::unchecked::Unchecked;
@@ -68,6 +70,28 @@ impl Authenticated {
     /// Notes that a run ended in an error.
     pub fn cut_off(&self) {
         self.keys.cut_off();
+    }
+
+    /// Ends the use of its keys.
+    pub fn revoke(&self) {
+        self.keys.revoke();
+    }
+
+    /// Serves the draws of the current run from correlations of a pool, which the session `origin` made under the keys
+    /// of this party. If the run does not end well, the keys are of no use any more.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`](quorate_engine::Error::Poisoned) if they are of no use already.
+    pub fn fill_from_pool(
+        &self,
+        origin: SessionId,
+        demand: Demand<Kind>,
+        made: BTreeMap<Kind, Material>,
+    ) -> Result<()> {
+        self.keys.in_use()?;
+        self.keys.touch();
+        self.stock.fill_from(origin, demand, made);
+        Ok(())
     }
 
     /// Wipes the keys if they are of no use any more, and drops the stock and the source. Call it through the only

@@ -38,6 +38,18 @@ pub trait Source: Send + Sync {
     }
 }
 
+/// The error of a draw of correlations that are not in the bundle of a run.
+pub const LACKING: Error = Error::Bug { what: "a run draws correlations that it has not taken from its pool" };
+
+/// The source of a session whose correlations come from a pool: it makes nothing.
+pub struct FromPool;
+
+impl Source for FromPool {
+    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: &'a [(Kind, usize)]) -> Local<'a, Vec<Material>> {
+        Box::pin(async { Err(LACKING) })
+    }
+}
+
 /// The source of a session whose keys must not be used any more: it makes nothing.
 pub(crate) struct Nobody;
 

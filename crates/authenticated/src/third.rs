@@ -14,6 +14,7 @@
 //! If P2 is honest, so is one of P0 and P1. What the honest one sent P2 before its check held is right; what the other
 //! one sent is the same, or P2 ends the run.
 
+use quorate_adversary::Adversary;
 use quorate_crypto::{Seed, SessionId, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Openings, Result, Stocks};
 use quorate_ring::Module;
@@ -23,6 +24,7 @@ use crate::keys::{HASH_BYTES, Keys};
 use crate::kind::Kind;
 use crate::params::Params;
 use crate::party::Authenticated;
+use crate::secrets::Secrets;
 use crate::source::Source;
 use crate::tagged::Tagged;
 
@@ -34,7 +36,7 @@ const TOLD_BY_BOTH: &str = "what both parties told the dealer";
 /// The message of P0 and P1 to P2 after their check has passed.
 const HOLDS: u8 = 1;
 
-/// A party's place, and the parameters and seeds that it computes with.
+/// A party's place, and the parameters and the seed that it computes with.
 pub struct Seat {
     /// 0 or 1; 2 for the party that deals.
     pub me: usize,
@@ -42,8 +44,6 @@ pub struct Seat {
     pub params: Params,
     /// The name of the session.
     pub session: SessionId,
-    /// The seed of its keys; the party that deals knows those of both others.
-    pub keys: Seed,
     /// The seed of its own randomness.
     pub private: Seed,
 }
@@ -59,20 +59,19 @@ impl Seat {
 }
 
 impl Authenticated {
-    /// Returns one of two parties for whom a third one deals, or that third one.
+    /// Returns one of two parties for whom a third one deals, or that third one, with these keys.
     ///
     /// # Errors
     /// [`Misuse`] for a party that does not exist, and for bits without MACs.
-    pub fn dealt(seat: &Seat, third: Box<dyn Source>) -> Result<Authenticated> {
+    pub fn dealt(seat: &Seat, secrets: Secrets, third: Box<dyn Source>) -> Result<Authenticated> {
         if seat.me > COMPUTING {
             return Err(Misuse::NoSuchParty { party: seat.me, parties: COMPUTING + 1 }.into());
         }
         if !seat.params.bits_have_macs() {
             return Err(Misuse::Other { what: "bits have MACs where they are dealt" }.into());
         }
-        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params.dealt(), &seat.keys, seat.session);
-        keys.delta = Seat::keys_of(seat.params, &seat.session, &seat.keys).1;
-        keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
+        let (place, own) = ((COMPUTING, seat.me), (&seat.private, seat.session));
+        let mut keys = Keys::under(place, seat.params.dealt(), own, secrets, vec![], Adversary::none());
         keys.dealt = true;
         Ok(Authenticated::new(keys, third))
     }

@@ -2,7 +2,7 @@
 
 use quorate_gadgets::Pools;
 use quorate_gadgets::testing::pools;
-use quorate_pika::{Kind, Pika};
+use quorate_pika::{Kind, Pika, PikaMalicious};
 
 const KINDS: &[&str] = &[
     "Triple",
@@ -26,6 +26,32 @@ fn another_session_gives_the_same_results() {
 #[test]
 fn keys_need_the_hash_of_their_session() {
     pools::keys_need_the_hash_of_their_session::<Pika>(3);
+}
+
+/// Kinds of the malicious form.
+const DEALT: &[&str] = &[
+    "Triple",
+    "DotTriple",
+    "MatrixTriple",
+    "ConvTriple",
+    "BitTriple",
+    "Mask",
+    "Random",
+    "BitMask",
+    "Place",
+    "DaBit",
+    "EdaBit",
+    "TruncMask",
+];
+
+#[test]
+fn another_session_gives_the_same_results_where_one_party_may_cheat() {
+    pools::another_session_gives_the_same_results::<PikaMalicious>(3, DEALT);
+}
+
+#[test]
+fn keys_of_another_session_are_caught_where_one_party_may_cheat() {
+    pools::keys_need_the_hash_of_their_session::<PikaMalicious>(3);
 }
 
 /// Kinds that messages call alike have contents of their own.

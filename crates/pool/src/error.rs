@@ -62,6 +62,14 @@ pub enum PoolError {
          so remove its folder at all parties and make the pool again"
     )]
     Moved,
+    /// A pool whose keys may have become known to a party that cheats.
+    #[error("the pool is dead: {why}. Its correlations are of no use any more: make the pool again, at all parties")]
+    Dead {
+        /// The pool's identifier.
+        id: crate::PoolId,
+        /// The reason, as the end of a sentence.
+        why: String,
+    },
     /// A store key of a wrong length.
     #[error("the store's key has {bytes} bytes instead of {}", crate::KEY_BYTES)]
     Key {

@@ -23,6 +23,16 @@
 //! in which it was made, which finds copies but for images of a whole disk. Besides, the parties compare what they have
 //! reserved when they meet, and the largest number counts: an old disk does harm only if all honest parties have one.
 //!
+//! # Secrets
+//! Where parties may cheat, correlations are of use only under the keys of the session that made them. Such a pool has
+//! *secrets* ([`Pool::create_with_secrets`]): all of it is made in one session. Its file `pool` says whether a session
+//! uses them ([`Pool::enter`]), which is written before a bundle is written or opened. Only a session that ends well
+//! takes that back ([`Pool::leave`]). A session that does not has the pool erased ([`Pool::bury`]): the secrets first,
+//! then the lots. What is left is the pool's identifier and the reason. A pool that is found in use was left by a process
+//! that did not end well, since the lock was free; it is erased then.
+//!
+//! Erased means that no process uses it again, not that a disk has no trace of it.
+//!
 //! This crate knows neither the protocol nor the other parties.
 #![forbid(unsafe_code)]
 
@@ -30,6 +40,7 @@ mod disk;
 mod error;
 mod folder;
 mod ledger;
+mod life;
 mod pool;
 mod sealing;
 

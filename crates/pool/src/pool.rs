@@ -9,6 +9,7 @@ use crate::disk::{Disk, replace};
 use crate::error::PoolError;
 use crate::folder::Folder;
 use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, MOST_BUNDLES, Reserved, sealed_bytes};
+use crate::life::{Life, Secrets};
 use crate::sealing::{Key, StoreKey, TAG_BYTES, open_file, open_once, random, seal_file, seal_once};
 
 /// The format of all files.
@@ -42,7 +43,11 @@ struct Header {
     owner: Owner,
     /// The prices by which runs are planned, in the caller's format.
     prices: Vec<u8>,
+    life: Life,
 }
+
+/// Why a pool is dead that a process found in use.
+const CUT_OFF: &str = "a session that used it, or made it, ended without a word: it was killed, or the machine stopped";
 
 /// The correlations of one run, opened.
 pub struct Bundle {
@@ -81,6 +86,7 @@ impl<D: Disk> Pool<D> {
     /// Opens the pool in a folder; `None` if there is none in it. Removes the remains of changes that a crash cut off.
     ///
     /// # Errors
+    /// [`PoolError::Dead`] for a pool whose secrets are erased, and for one that is found in use, which is erased here;
     /// [`PoolError`] if a file cannot be read, does not open, or is for another owner.
     pub fn open(disk: D, key: StoreKey, owner: &Owner) -> Result<Option<Pool<D>>, PoolError> {
         let Some(file) = disk.read(HEADER)? else { return Ok(None) };
@@ -90,7 +96,15 @@ impl<D: Disk> Pool<D> {
             return Err(PoolError::Moved);
         }
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
+        if let Life::Open(_) = pool.header.life {
+            pool.bury(CUT_OFF)?;
+        }
         let names = pool.disk.names()?;
+        if let Life::Dead { why } = &pool.header.life {
+            let dead = PoolError::Dead { id: pool.header.id, why: why.clone() };
+            pool.remove_lots(&names)?;
+            return Err(dead);
+        }
         for id in names.iter().filter_map(|name| lot_named(name, LEDGER)) {
             let (name, key) = (file_of(id, LEDGER), pool.key_of(id));
             let file = pool.disk.read(&name)?.unwrap_or_default();
@@ -108,12 +122,113 @@ impl<D: Disk> Pool<D> {
     ///
     /// # Errors
     /// [`PoolError::Disk`].
-    pub fn create(mut disk: D, key: StoreKey, owner: Owner, id: PoolId, prices: Vec<u8>) -> Result<Pool<D>, PoolError> {
-        let of_pool = |name: &&String| [LEDGER, BLOCKS].iter().any(|kind| lot_named(name, kind).is_some());
-        disk.names()?.iter().filter(of_pool).try_for_each(|name| disk.remove(name))?;
-        let header = Header { id, folder: disk.number()?, owner, prices };
-        replace(&mut disk, HEADER, &sealed(&key.of_file(&[b"header"]), HEADER, &header)?)?;
-        Ok(Pool { disk, key, header, lots: BTreeMap::new(), failed: None })
+    pub fn create(disk: D, key: StoreKey, owner: Owner, id: PoolId, prices: Vec<u8>) -> Result<Pool<D>, PoolError> {
+        Self::created(disk, key, owner, (id, prices, Life::Free))
+    }
+
+    /// Makes a pool without lots whose bundles are of use under these secrets alone; they may be empty at this party. It
+    /// is in use by this process, as after [`Pool::enter`]. A dead pool, or one of which nothing is left, may be in the
+    /// folder, and is removed.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`].
+    pub fn create_with_secrets(
+        disk: D,
+        key: StoreKey,
+        owner: Owner,
+        (id, prices): (PoolId, Vec<u8>),
+        secrets: &[u8],
+    ) -> Result<Pool<D>, PoolError> {
+        Self::created(disk, key, owner, (id, prices, Life::Open(Secrets(secrets.to_vec()))))
+    }
+
+    fn created(
+        disk: D,
+        key: StoreKey,
+        owner: Owner,
+        (id, prices, life): (PoolId, Vec<u8>, Life),
+    ) -> Result<Pool<D>, PoolError> {
+        let header = Header { id, folder: disk.number()?, owner, prices, life };
+        let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
+        let names = pool.disk.names()?;
+        pool.remove_lots(&names)?;
+        pool.store_header()?;
+        Ok(pool)
+    }
+
+    /// Notes on the disk that this process uses the secrets; nothing is written where it does already, or where the pool
+    /// has none. Call it before anything is reserved.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`]; then nothing can be taken.
+    pub fn enter(&mut self) -> Result<(), PoolError> {
+        self.check_whole()?;
+        let Life::Idle(secrets) = &self.header.life else { return Ok(()) };
+        self.header.life = Life::Open(secrets.clone());
+        self.store_header()
+    }
+
+    /// Notes on the disk that no session uses the secrets any more. Call it only at the end of a session in which no run
+    /// that has taken a bundle has ended in an error. Bundles can be taken again after [`Pool::enter`].
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`], and that of an earlier change that failed; the pool is then dead for the next process, or
+    /// as this call leaves it.
+    pub fn leave(&mut self) -> Result<(), PoolError> {
+        self.check_whole()?;
+        let Life::Open(secrets) = &self.header.life else { return Ok(()) };
+        self.header.life = Life::Idle(secrets.clone());
+        self.store_header()
+    }
+
+    /// Erases the pool for a reason, the end of a sentence: the secrets, then all lots. Its identifier and the reason stay
+    /// on the disk. This party uses it no more, whatever the disk does.
+    ///
+    /// # Errors
+    /// [`PoolError::Disk`]; a pool that was in use is then erased by the next process that finds it.
+    pub fn bury(&mut self, why: &str) -> Result<(), PoolError> {
+        let dead = PoolError::Dead { id: self.header.id, why: why.to_owned() };
+        (self.header.life, self.header.prices) = (Life::Dead { why: why.to_owned() }, vec![]);
+        self.lots.clear();
+        let erased = self.store_header().and_then(|()| self.disk.names()).and_then(|names| self.remove_lots(&names));
+        self.failed = Some(dead);
+        erased
+    }
+
+    /// Returns the secrets of the pool; `None` where it has none, or is dead. They may be empty at this party.
+    pub fn secrets(&self) -> Option<&[u8]> {
+        self.header.life.secrets().map(|secrets| &secrets.0[..])
+    }
+
+    fn remove_lots(&mut self, names: &[String]) -> Result<(), PoolError> {
+        let of_pool =
+            |name: &&String| name.ends_with(NEW) || [LEDGER, BLOCKS].iter().any(|kind| lot_named(name, kind).is_some());
+        let mut of_pool = names.iter().filter(of_pool).peekable();
+        if of_pool.peek().is_none() {
+            return Ok(());
+        }
+        of_pool.try_for_each(|name| self.disk.remove(name))?;
+        self.disk.sync_names()
+    }
+
+    fn store_header(&mut self) -> Result<(), PoolError> {
+        let key = self.key.of_file(&[b"header"]);
+        let stored = sealed(&key, HEADER, &self.header).and_then(|file| replace(&mut self.disk, HEADER, &file));
+        stored.map_err(|error| self.fail(error))
+    }
+
+    /// Refuses everything after a change that failed.
+    fn check_whole(&self) -> Result<(), PoolError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Refuses bundles while the disk does not say that this process uses the secrets.
+    fn check_in_use(&self) -> Result<(), PoolError> {
+        self.check_whole()?;
+        match self.header.life.is_in_use() {
+            true => Ok(()),
+            false => Err(PoolError::bug("a bundle of a pool whose secrets are not in use")),
+        }
     }
 
     /// Gives the folder back, so that another pool can be made in it.
@@ -146,6 +261,7 @@ impl<D: Disk> Pool<D> {
     /// # Errors
     /// [`PoolError::Disk`].
     pub fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError> {
+        self.check_whole()?;
         if self.lots.contains_key(&id) {
             return Err(PoolError::bug("a lot is begun twice"));
         }
@@ -181,6 +297,7 @@ impl<D: Disk> Pool<D> {
     /// [`PoolError::TooMany`], [`PoolError::Disk`].
     pub fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError> {
         let Ledger { end, bundle_bytes, .. } = self.lot(id)?.ledger;
+        self.check_in_use()?;
         let room = self.lot(id)?.ledger.room().unwrap_or(0);
         if bundles.len() > room as usize || end.checked_add(room).is_none() {
             return Err(PoolError::TooMany);
@@ -235,6 +352,7 @@ impl<D: Disk> Pool<D> {
     /// [`PoolError::Disk`]; then nothing can be taken.
     pub fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError> {
         let mut ledger = self.lot(id)?.ledger.clone();
+        self.check_in_use()?;
         if end > ledger.end {
             return Err(PoolError::bug("a place is reserved that was not made"));
         }
@@ -255,6 +373,7 @@ impl<D: Disk> Pool<D> {
     /// [`PoolError::Altered`] if the bundle is not the one that was written; [`PoolError::Disk`]; [`PoolError::Bug`] if
     /// this process did not reserve it, or has taken it.
     pub fn take(&mut self, id: LotId, place: u32) -> Result<Bundle, PoolError> {
+        self.check_in_use()?;
         let lot = self.lot(id)?;
         let bundle_bytes = lot.ledger.bundle_bytes;
         let Some((key, batch)) = lot.held.remove(&place) else {
@@ -306,10 +425,8 @@ impl<D: Disk> Pool<D> {
 
     /// Returns a lot, unless an earlier change failed.
     fn lot(&mut self, id: LotId) -> Result<&mut Open, PoolError> {
-        match &self.failed {
-            Some(error) => Err(error.clone()),
-            None => self.lots.get_mut(&id).ok_or(PoolError::bug("there is no such lot")),
-        }
+        self.check_whole()?;
+        self.lots.get_mut(&id).ok_or(PoolError::bug("there is no such lot"))
     }
 
     fn fail(&mut self, error: PoolError) -> PoolError {

@@ -82,3 +82,18 @@ fn errors_name_the_file_and_the_reason() {
     assert!(error.contains("taken cannot be written: Is a directory"), "{error}");
     folder.remove("never was").unwrap();
 }
+
+/// A script that is started twice does not take the first one for a process that was killed.
+#[test]
+fn a_second_process_leaves_a_pool_in_use_as_it_is() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("pool");
+    let disk = Folder::lock(&path).unwrap();
+    let mut pool = Pool::create_with_secrets(disk, key(), owner(), ([9; 32], vec![]), b"keys").unwrap();
+    assert!(matches!(Folder::lock(&path), Err(PoolError::InUse { .. })));
+    pool.begin(LOT, Contents::new(), 5).unwrap();
+    pool.leave().unwrap();
+    drop(pool);
+    let pool = Pool::open(Folder::lock(&path).unwrap(), key(), &owner()).unwrap().unwrap();
+    assert_eq!(pool.secrets(), Some(&b"keys"[..]));
+}

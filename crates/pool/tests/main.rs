@@ -3,4 +3,5 @@
 mod crashes;
 mod disks;
 mod folders;
+mod lives;
 mod places;

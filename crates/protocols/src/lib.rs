@@ -82,6 +82,8 @@ impl Protocol {
         may_branch: bool = BRANCHES;
         /// Whether a session may have a pool of correlations.
         has_pools: bool = HAS_POOLS;
+        /// Whether pools have secrets, so that each is made in one session and ends with one that does not end well.
+        has_secrets: bool = HAS_SECRETS;
         /// Whether the family sends a factor of many products only once.
         keeps_factors: bool = KEEPS_FACTORS;
         /// The party whose one-hot inputs cannot be proven, if one-hot inputs are proven.
@@ -98,6 +100,21 @@ impl Protocol {
             }
         }
         self.visit(Most(choices))
+    }
+
+    /// Refuses choices under which a session can have no pool of correlations.
+    ///
+    /// # Errors
+    /// [`quorate_engine::Misuse`].
+    pub fn check_pools(self, choices: &Choices) -> Result<()> {
+        struct Check<'c>(&'c Choices);
+        impl Visit for Check<'_> {
+            type Out = Result<()>;
+            fn family<F: Family>(self) -> Result<()> {
+                F::check_pools(self.0)
+            }
+        }
+        self.visit(Check(choices))
     }
 
     /// Returns the protocol of this name.

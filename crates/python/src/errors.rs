@@ -71,6 +71,11 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::NoPool { .. }
         | SessionError::PoolsUnlike
         | SessionError::OldPool { .. }
+        | SessionError::PoolClosed
+        | SessionError::PoolDeadThere { .. }
+        | SessionError::PoolNumbers { .. }
+        | SessionError::PoolBehind { .. }
+        | SessionError::PoolCampaign
         | SessionError::NotPoolable { .. }
         | SessionError::PoolBranch
         | SessionError::MakesPool

@@ -117,10 +117,7 @@ pub enum SessionError {
     #[error("{0}")]
     Pool(#[from] PoolError),
     /// A pool of a protocol without pools, or of a local session.
-    #[error(
-        "a pool is for deployments with the protocol \"rss\", \"aby\" or semi-honest \"pika\": open this session \
-         without pool="
-    )]
+    #[error("a pool is for deployments, with a protocol that has pools: open this session without pool=")]
     NoPools,
     /// A session whose pool some parties do not have.
     #[error(
@@ -146,6 +143,57 @@ pub enum SessionError {
         /// The party.
         party: usize,
     },
+    /// A pool is to be made where another one with secrets has correlations left.
+    #[error(
+        "the pool of this party has correlations left. Where parties may cheat, a pool is made in one session, and cannot \
+         be added to: give `quorate preprocess` another folder, or all scripts at once"
+    )]
+    PoolClosed,
+    /// Another party says that this pool is dead. It is erased here, too.
+    #[error(
+        "the pool of this session has ended at party {party}, and was erased here, too: make the pool again, at all \
+         parties"
+    )]
+    PoolDeadThere {
+        /// The party.
+        party: usize,
+    },
+    /// A party states other numbers of its pool than this party can confirm.
+    #[error(
+        "party {party} states that {theirs} bundles of a lot of the pool were {what}, and this party has made {ours}: one \
+         of the two has another disk than when the pool was made, or states a wrong number. Nothing was given up"
+    )]
+    PoolNumbers {
+        /// The party.
+        party: usize,
+        /// What the numbers are of, as a participle.
+        what: &'static str,
+        /// That party's number.
+        theirs: u32,
+        /// This party's number.
+        ours: u32,
+    },
+    /// A party whose pool with secrets is older than that of another one, if both state what is right.
+    #[error(
+        "the pools of parties {party} and {most} do not fit: party {party} states that it has reserved {reserved} bundles \
+         of a lot, and party {most} states {other}. One has restored a backup, or states a wrong number. Nothing was \
+         given up; make the pool again if a backup was restored"
+    )]
+    PoolBehind {
+        /// The party that has reserved less.
+        party: usize,
+        /// Its number.
+        reserved: u32,
+        /// A party that has reserved most.
+        most: usize,
+        /// Its number.
+        other: u32,
+    },
+    /// Submissions of clients in a session with a pool, where parties may cheat.
+    #[error(
+        "a session with a pool reads no submissions of clients where parties may cheat: open this session without pool="
+    )]
+    PoolCampaign,
     /// A run for which the pool has no correlations left.
     #[error(
         "the pool has {}: this run needs {needs}. Make more with `quorate preprocess` for this script at all parties{}",
@@ -308,6 +356,15 @@ impl SessionError {
     /// in a row could take one for another.
     pub(crate) fn ends_branch(&self) -> bool {
         matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { cause: Cause::Interrupted, .. }))
+    }
+
+    /// Returns whether a run ended so because a party did not follow the protocol, or was said not to.
+    pub(crate) fn is_deviation(&self) -> bool {
+        use Error::{Aborted, Cheating, Malformed};
+        matches!(
+            self,
+            SessionError::Engine(Cheating { .. } | Malformed { .. } | Aborted { cause: Cause::Cheating, .. })
+        )
     }
 
     /// Returns this error of a party, or an earlier one of another party that explains more. An abort only says which

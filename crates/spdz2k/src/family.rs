@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use quorate_adversary::Adversary;
 use quorate_authenticated::{Authenticated, Kind};
-use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Pools, Revokes};
 
@@ -22,6 +23,11 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Lo
         }
         Spdz2k::set_up(ctx, params(choices)?, coins).await
     })
+}
+
+#[inline(never)]
+fn set_up_from_pool<'a>(ctx: &'a Ctx, from: (Option<&'a Seed>, &'a [u8]), choices: &'a Choices) -> Local<'a, Spdz2k> {
+    Box::pin(async move { Spdz2k::set_up_from_pool_as(ctx, params(choices)?, from, Adversary::none()).await })
 }
 
 #[inline(never)]
@@ -122,11 +128,64 @@ impl MakesAhead for Spdz2k {
 
 impl GarblesAhead for Spdz2k {}
 
-impl Pools for Spdz2k {}
+impl Pools for Spdz2k {
+    const HAS_POOLS: bool = true;
+    const HAS_SECRETS: bool = true;
+
+    fn check_pools(choices: &Choices) -> Result<()> {
+        let refused = |what| Err(Misuse::Other { what }.into());
+        match params(choices)?.bits_have_macs() {
+            _ if Dealer::chosen(choices).is_some() => refused("an insecure dealer has no pools: leave offline= out"),
+            true => Ok(()),
+            false => refused("bits=paper has no pools: leave it out, or leave the pool out"),
+        }
+    }
+
+    /// Triples of sums and places are dealt only.
+    fn fits_pools(kind: &Kind) -> bool {
+        match kind {
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => false,
+            Kind::Triple { .. }
+            | Kind::OneSided { .. }
+            | Kind::KnownMatrices { .. }
+            | Kind::Owned { .. }
+            | Kind::OwnedMatrices { .. }
+            | Kind::Random { .. }
+            | Kind::Mask { .. }
+            | Kind::BitTriple
+            | Kind::BitMask { .. }
+            | Kind::BitZero
+            | Kind::Link
+            | Kind::DaBit { .. }
+            | Kind::RandomBit { .. }
+            | Kind::EdaBit { .. }
+            | Kind::ComparisonMask { .. }
+            | Kind::TruncMask { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> SessionId {
+        self.online.keys().session
+    }
+
+    async fn set_up_from_pool(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices, secrets: &[u8]) -> Result<Self> {
+        set_up_from_pool(ctx, (coins, secrets), choices).await
+    }
+
+    quorate_authenticated::pools_online! {}
+}
 
 impl Revokes for Spdz2k {
     fn cut_off(&self) {
         self.online.cut_off();
+    }
+
+    fn revoke(&self) {
+        self.online.revoke();
+    }
+
+    fn is_over(&self) -> bool {
+        self.online.is_over()
     }
 
     fn wipe(&mut self) {

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use quorate_adversary::{Adversary, Twist};
+use quorate_authenticated::Secrets;
 use quorate_authenticated::keys::Keys as Online;
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
@@ -63,18 +64,7 @@ impl Transfers {
         adversary: Adversary,
     ) -> Result<(Online, Transfers)> {
         let (parties, me) = (ctx.parties(), ctx.me());
-        check_parties(parties)?;
-        let private = match coins {
-            Some(coins) => coins.derive("quorate/spdz2k/coins of setup", b""),
-            None => Seed::random().map_err(|_| no_randomness())?,
-        };
-        let mut own = [0; SEED_BYTES];
-        private.prg("quorate/spdz2k/session", b"").fill(&mut own);
-        let said = async |ctx: Ctx| ctx.broadcast(None, &own).await;
-        let (said, shared) = ctx.join(said, async |ctx: Ctx| share_seeds(&ctx, &private).await).await?;
-        let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
-        let session = SessionId::from_contributions(&seeds);
-
+        let Agreed { private, session, shared } = Agreed::on(ctx, coins).await?;
         let digits = params.digits()?;
         // As in `tinyot`: the lowest bit is cleared in what is not under the Delta of party 0.
         let delta = delta_of(&private);
@@ -102,6 +92,32 @@ impl Transfers {
             (voles[peer], ots[peer]) = (Some(vole), Some(ot));
         }
         Ok((keys, Transfers { params, digits, voles, ots }))
+    }
+
+    /// Agrees with every other party on a session under keys of a pool, which has no transfers. Two rounds, three if
+    /// n > 2.
+    ///
+    /// # Errors
+    /// [`Misuse`] below two parties, and for keys of other parameters or of another party; any error that ends a run.
+    pub async fn from_pool(
+        ctx: &Ctx,
+        params: Params,
+        (coins, secrets): (Option<&Seed>, &[u8]),
+        adversary: Adversary,
+    ) -> Result<(Online, Transfers)> {
+        let secrets = Secrets::unpack(params.online(), false, secrets)?;
+        if secrets.is_delta_odd() != (ctx.me() == 0) {
+            return Err(OTHER_PARTY.into());
+        }
+        let Agreed { private, session, shared } = Agreed::on(ctx, coins).await?;
+        let place = (ctx.parties(), ctx.me());
+        let keys = Online::under(place, params.online(), (&private, session), secrets, shared, adversary);
+        Ok((keys, Transfers::none(params)?))
+    }
+
+    /// Returns transfers with no party.
+    pub(crate) fn none(params: Params) -> Result<Transfers> {
+        Ok(Transfers { params, digits: params.digits()?, voles: vec![], ots: vec![] })
     }
 
     /// Returns keys and transfers for dry runs.
@@ -167,6 +183,32 @@ impl<'k> Keys<'k> {
     }
 }
 
+/// The part of a session that is fresh in each one, whatever its keys.
+struct Agreed {
+    /// The seed of this party's own randomness.
+    private: Seed,
+    session: SessionId,
+    /// By party, the seed that it has in common with this one.
+    shared: Vec<Option<Seed>>,
+}
+
+impl Agreed {
+    /// Agrees with every other party. This party's coins grow from `coins` if they are given.
+    async fn on(ctx: &Ctx, coins: Option<&Seed>) -> Result<Agreed> {
+        check_parties(ctx.parties())?;
+        let private = match coins {
+            Some(coins) => coins.derive("quorate/spdz2k/coins of setup", b""),
+            None => Seed::random().map_err(|_| no_randomness())?,
+        };
+        let mut own = [0; SEED_BYTES];
+        private.prg("quorate/spdz2k/session", b"").fill(&mut own);
+        let said = async |ctx: Ctx| ctx.broadcast(None, &own).await;
+        let (said, shared) = ctx.join(said, async |ctx: Ctx| share_seeds(&ctx, &private).await).await?;
+        let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
+        Ok(Agreed { private, session: SessionId::from_contributions(&seeds), shared })
+    }
+}
+
 /// Returns a Delta of random bits with the lowest bit set: one for the transfers of all peers.
 fn delta_of(private: &Seed) -> Zeroizing<u128> {
     let mut bytes = Zeroizing::new([0; 16]);
@@ -200,6 +242,8 @@ async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
 }
 
 const OTHER_PARAMS: Error = Error::Bug { what: "keys and transfers of different parameters" };
+const OTHER_PARTY: Misuse =
+    Misuse::Other { what: "the pool has the keys of another party: give this session this party's own pool" };
 const SHORT: Error = Error::Bug { what: "a seed of a wrong length" };
 
 /// Refuses fewer than two parties, and a party that does not exist.

@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use quorate_authenticated::{Authenticated, Dims, Kind, Material, SharedBits, Source, Tagged};
+use quorate_authenticated::{Authenticated, Dims, Kind, LACKING, Material, SharedBits, Source, Tagged};
 use quorate_engine::{Ctx, Error, Held, Result};
 use quorate_gadgets::here::Local;
 use quorate_ring::Ring;
@@ -47,6 +47,14 @@ impl Protocols {
     }
 }
 
+impl Transfers {
+    /// Returns the bytes of a matrix triple of two parties, and of the same products with triples of elements.
+    fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
+        let Transfers { params, digits, .. } = *self;
+        params.has_matrix_triples().then(|| params.bytes_of_matrices(digits, ring, dims))
+    }
+}
+
 /// [`Protocols`], as the source of one party.
 pub(crate) struct All(pub Arc<Protocols>);
 
@@ -65,8 +73,21 @@ impl Source for All {
     }
 
     fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
-        let Transfers { params, digits, .. } = self.0.transfers;
-        params.has_matrix_triples().then(|| params.bytes_of_matrices(digits, ring, dims))
+        self.0.transfers.bytes_of_matrices(ring, dims)
+    }
+}
+
+/// The source of a session that takes its correlations from a pool: it makes nothing, and chooses between protocols as
+/// the session did that made them.
+pub(crate) struct FromPool(pub Arc<Protocols>);
+
+impl Source for FromPool {
+    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: &'a [(Kind, usize)]) -> Local<'a, Vec<Material>> {
+        Box::pin(async { Err(LACKING) })
+    }
+
+    fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
+        self.0.transfers.bytes_of_matrices(ring, dims)
     }
 }
 

@@ -9,7 +9,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 
 use crate::keys::Transfers;
-use crate::make::{All, Protocols};
+use crate::make::{All, FromPool, Protocols};
 use crate::memory::Memory;
 use crate::params::Params;
 
@@ -38,6 +38,22 @@ impl Spdz2k {
     pub async fn set_up_as(ctx: &Ctx, params: Params, coins: Option<&Seed>, adversary: Adversary) -> Result<Spdz2k> {
         let (keys, transfers) = Transfers::setup(ctx, params, coins, adversary).await?;
         Ok(Self::with(keys, transfers))
+    }
+
+    /// Agrees on a session whose correlations come from a pool with these secrets.
+    ///
+    /// # Errors
+    /// [`Misuse`](quorate_engine::Misuse) for secrets of other parameters or of another party, and those of
+    /// [`Spdz2k::set_up`].
+    pub async fn set_up_from_pool_as(
+        ctx: &Ctx,
+        params: Params,
+        from: (Option<&Seed>, &[u8]),
+        adversary: Adversary,
+    ) -> Result<Spdz2k> {
+        let (keys, transfers) = Transfers::from_pool(ctx, params, from, adversary).await?;
+        let protocols = Protocols::new(transfers);
+        Ok(Spdz2k { online: Authenticated::new(keys, Box::new(FromPool(protocols.clone()))), protocols })
     }
 
     /// Returns a party for dry runs.

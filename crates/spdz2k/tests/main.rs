@@ -11,6 +11,7 @@ mod numbers;
 mod offline;
 mod one_hot;
 mod paper;
+mod pools;
 mod triples;
 mod turns;
 mod wiped;

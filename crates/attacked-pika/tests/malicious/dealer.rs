@@ -19,7 +19,7 @@ const K: u32 = 5;
 const LEN: usize = 3;
 
 /// Returns all kinds that are dealt, in rings of K bits.
-fn kinds(key_bits: u32) -> Vec<Kind> {
+pub fn kinds(key_bits: u32) -> Vec<Kind> {
     vec![
         Kind::Triple { bits: K },
         Kind::DotTriple { bits: K, axis: 2, inner: 1 },

@@ -45,7 +45,7 @@ fn tables() -> &'static [Arc<Entries>; 2] {
 }
 
 /// Runs every operation that has openings of its own, on inputs of all parties, with results for all and for each.
-async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
+pub async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
     let ring = Ring::of(K);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
     let x = s.input(ctx, 0, (ring, 3), own(0, &X).as_ref()).await?;
@@ -107,7 +107,7 @@ fn believed<T>(value: Opened<T>, read: impl Fn(T) -> Vec<i64>, checked: &Checked
 }
 
 /// Returns the right results of a party, computed in the clear, with shuffled rows sorted.
-fn wanted(me: usize) -> Results {
+pub fn wanted(me: usize) -> Results {
     let wrapped = |x: i64| i64::from(x as i8);
     let each = |of: &dyn Fn(usize) -> i64| (0..3).map(of).collect::<Vec<_>>();
     let (product, half) = (each(&|i| wrapped(X[i] * wrapped(Y[i] + Z[i]))), each(&|i| X[i] >> 1));
@@ -135,7 +135,7 @@ fn wanted(me: usize) -> Results {
 }
 
 /// Returns the results with shuffled values sorted, and their order before that.
-fn in_order(mut results: Results) -> (Results, Vec<i64>) {
+pub fn in_order(mut results: Results) -> (Results, Vec<i64>) {
     let mut order = vec![];
     for (name, values) in &mut results {
         if *name == "shuffled" {
@@ -146,11 +146,11 @@ fn in_order(mut results: Results) -> (Results, Vec<i64>) {
     (results, order)
 }
 
-fn params() -> Params {
+pub fn params() -> Params {
     Params::new(KEY_BITS, false).unwrap()
 }
 
-fn demand(me: usize) -> Demand<Kind> {
+pub fn demand(me: usize) -> Demand<Kind> {
     let s = PikaMalicious::new_dry(N, me, params()).unwrap();
     s.record_demand();
     dry::run(me, N, Phase::Online, async |ctx| program(&s, ctx).await.map(drop)).unwrap();

@@ -13,4 +13,5 @@ mod links;
 pub mod outcomes;
 mod pairs;
 mod places;
+mod pools;
 mod views;

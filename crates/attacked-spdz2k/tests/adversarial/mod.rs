@@ -11,6 +11,7 @@
 //! | `forgeries` | the best known forgeries of openings, counted |
 //! | `guesses` | guesses a secret bit: the result of a check may reveal that bit, and no other one |
 //! | `triples` | deviates in every form of multiplication triples |
+//! | `pools` | cheats in a session whose correlations another one has made: the keys of the pool end |
 //! | `sessions` | cheats in any way: honest parties' keys are unusable afterwards |
 //! | `tails` | tells two lies that pass if a coin was guessed; counted for short keys |
 //!
@@ -26,6 +27,7 @@ mod numbers;
 mod offline;
 mod online;
 mod outcomes;
+mod pools;
 mod sessions;
 mod tails;
 mod triples;

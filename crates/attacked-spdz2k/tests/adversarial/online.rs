@@ -18,11 +18,11 @@ const BITS: [bool; 3] = [true, true, false];
 const CHOICE: [i64; 3] = [0, 1, 0];
 
 /// A party's results: values with their names.
-type Results = Vec<(&'static str, Vec<i64>)>;
+pub type Results = Vec<(&'static str, Vec<i64>)>;
 
 /// The programs that are run.
 #[derive(Clone, Copy, PartialEq)]
-enum Program {
+pub enum Program {
     /// Gadgets and a shuffle.
     Gadgets,
     /// Products of all forms, by knowledge of the factors; choices.
@@ -30,14 +30,14 @@ enum Program {
 }
 
 impl Program {
-    async fn run(self, s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
+    pub async fn run(self, s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
         match self {
             Program::Gadgets => gadgets(s, ctx).await,
             Program::Products => products(s, ctx).await,
         }
     }
 
-    fn wanted(self, me: usize, n: usize) -> Results {
+    pub fn wanted(self, me: usize, n: usize) -> Results {
         match self {
             Program::Gadgets => wanted_of_gadgets(me, n),
             Program::Products => wanted_of_products(me, n),
@@ -169,7 +169,7 @@ fn wanted_of_gadgets(me: usize, n: usize) -> Results {
 }
 
 /// Returns the results with shuffled values sorted, and their order before that.
-fn in_order(results: &Results) -> (Results, Vec<i64>) {
+pub fn in_order(results: &Results) -> (Results, Vec<i64>) {
     let (mut sorted, mut order) = (results.clone(), vec![]);
     for (name, values) in &mut sorted {
         if *name == "shuffled" {

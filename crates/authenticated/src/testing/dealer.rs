@@ -117,7 +117,8 @@ impl Authenticated {
         let shared = |peer: usize| (peer != me).then(|| seed.derive("quorate/spdz2k/insecure/pair", &pair(peer)));
         let mut drawn = seed.prg("quorate/spdz2k/insecure/deltas", b"");
         let mut delta = || u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64());
-        let deltas: Vec<u128> = (0..parties).map(|_| delta()).collect();
+        // As in `quorate_spdz2k`: the lowest bit is set at party 0 alone.
+        let deltas: Vec<u128> = (0..parties).map(|party| delta() & !1 | u128::from(party == 0)).collect();
         let mut keys = keys(me);
         (keys.shared, keys.lasting) = ((0..parties).map(shared).collect(), Lasting::Always);
         *keys.delta = deltas[me];

@@ -1,18 +1,38 @@
 //! The trait for correlations that are used in another session than the one that made them.
 
-use quorate_crypto::SessionId;
-use quorate_engine::{Layout, MaterialOf, Misuse, Packed, Result, Stocks};
+use std::collections::BTreeMap;
+
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Ctx, Demand, Layout, MaterialOf, Misuse, Packed, Result, Stocks};
+use zeroize::Zeroizing;
+
+use super::Choices;
 
 /// Whether and how a family's correlations go into pools: made in one session, and used in a later one of the same
 /// parties. By default a family has no pools.
 ///
-/// A pool holds expanded correlations, neither seeds nor keys of a session. Keys of functions stay bound to the session
+/// A pool holds expanded correlations, and no seeds of a session. Where parties may cheat, correlations are of use only
+/// under the keys of the session that made them: the pool holds these *secrets*, too, and all of its correlations are
+/// made in one session ([`Pools::HAS_SECRETS`]). Keys of functions stay bound to the session
 /// that made them, their *origin*: they are evaluated with its hash ([`Stock::origin`]).
 ///
 /// [`Stock::origin`]: quorate_engine::Stock::origin
+#[allow(async_fn_in_trait)] // as in `Family`
 pub trait Pools: Stocks<Kind: Send + Sync + 'static> {
     /// Whether this family has pools.
     const HAS_POOLS: bool = false;
+
+    /// Whether pools have secrets: sessions that use one are set up by [`Pools::set_up_from_pool`], and a run that does
+    /// not end well may end the pool ([`Revokes::is_over`](super::Revokes::is_over)).
+    const HAS_SECRETS: bool = false;
+
+    /// Refuses choices under which a session can neither make nor use a pool.
+    ///
+    /// # Errors
+    /// [`Misuse`].
+    fn check_pools(_choices: &Choices) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns whether a pool can hold correlations of this kind. It cannot hold those that depend on a secret of their
     /// session, such as labels of garbled circuits, or on a value of it, such as masks of kept factors.
@@ -28,6 +48,42 @@ pub trait Pools: Stocks<Kind: Send + Sync + 'static> {
     /// Returns the origin of correlations that this session makes; the same at all parties.
     fn origin(&self) -> SessionId {
         SessionId::from_bytes([0; 32])
+    }
+
+    /// Returns this party's secrets for the pool of what this session makes. They may be empty at some parties.
+    fn secrets(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::default()
+    }
+
+    /// Sets up a session that makes no correlations, and takes all of them from a pool with these secrets. Its name and
+    /// seeds are fresh.
+    ///
+    /// # Errors
+    /// [`Misuse`] for secrets of other choices, and in a family whose pools have none; any error that ends a run.
+    async fn set_up_from_pool(_ctx: &Ctx, _coins: Option<&Seed>, _choices: &Choices, _secrets: &[u8]) -> Result<Self> {
+        Err(NO_SECRETS.into())
+    }
+
+    /// Refuses to put correlations into a pool before everything that was opened to make them is checked.
+    ///
+    /// # Errors
+    /// [`Error::Bug`](quorate_engine::Error::Bug).
+    fn check_made(&self, _ctx: &Ctx) -> Result<()> {
+        Ok(())
+    }
+
+    /// Serves the draws of the current run from correlations that the session `origin` made for this demand.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`](quorate_engine::Error::Poisoned) after secrets became unusable.
+    fn fill_from_pool(
+        &self,
+        origin: SessionId,
+        demand: Demand<Self::Kind>,
+        made: BTreeMap<Self::Kind, MaterialOf<Self>>,
+    ) -> Result<()> {
+        self.stock().fill_from(origin, demand, made);
+        Ok(())
     }
 
     /// Returns the number of shares that this party packs of each value; 0 for a party that holds shapes alone.
@@ -60,6 +116,7 @@ pub trait Pools: Stocks<Kind: Send + Sync + 'static> {
     }
 }
 
+const NO_SECRETS: Misuse = Misuse::Other { what: "pools of this protocol have no secrets to set a session up from" };
 const NO_POOLS: Misuse = Misuse::Other { what: "this protocol has no pools of correlations" };
 
 /// Returns correlations from their bytes, as [`Pools::unpack`] does.

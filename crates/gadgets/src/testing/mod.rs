@@ -44,10 +44,6 @@ fn choices<S: Family>() -> Choices {
 
 /// Makes the correlations that `work` will draw, if the process makes them ahead.
 async fn make_ahead<S: Family>(s: &S, ctx: &Ctx, work: impl AsyncFn(&S, &Ctx) -> Result<()>) -> Result<()> {
-    if std::env::var_os(POOLS).is_some() {
-        let demand = recorded((ctx.parties(), ctx.me()), work)?;
-        return pools::fill_from_another(s, ctx, demand, false).await;
-    }
     if std::env::var_os(CHOICES).is_none() {
         return Ok(());
     }
@@ -77,14 +73,23 @@ pub fn ready<S: Family>(party: &mut Party) -> S {
 /// Correlations are made on demand, or ahead.
 pub fn run<S: Family, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
-        let s: S = ready(&mut party);
-        let mut run = party.begin_alone().unwrap();
         let checked = async |s: &S, ctx: &Ctx| {
             let out = work(s, ctx).await?;
             s.check(ctx).await.map(|_| out)
         };
         let ahead = async |s: &S, ctx: &Ctx| checked(s, ctx).await.map(drop);
-        run.phase(Phase::Offline, async |ctx| make_ahead(&s, ctx, ahead).await).unwrap();
+        let (s, left) = match std::env::var_os(POOLS) {
+            Some(_) => {
+                let (s, left) = pools::ready_with(&mut party, &ahead);
+                (s, Some(left))
+            }
+            None => (ready(&mut party), None),
+        };
+        let mut run = party.begin_alone().unwrap();
+        match left {
+            Some(left) => left.fill(&s, false).unwrap(),
+            None => run.phase(Phase::Offline, async |ctx| make_ahead(&s, ctx, ahead).await).unwrap(),
+        }
         let out = run.phase(Phase::Online, async |ctx| checked(&s, ctx).await).unwrap();
         let costs = run.finish();
         party.leave(false);

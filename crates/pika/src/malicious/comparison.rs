@@ -266,7 +266,7 @@ impl PikaMalicious {
             let (places, opened) = (mask.group(group), masked.opened.to_u64s());
             let held = keys_of(*digits, self.third.pairs.me, &masked.keys[group], keys)?;
             let mut sums = [(); N].map(|()| [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(keys)));
-            verified::visit(self.third.pairs.hash(), held.first().ok_or(NO_DIGITS)?, |key, place, each| {
+            verified::visit(&self.evaluating(), held.first().ok_or(NO_DIGITS)?, |key, place, each| {
                 for (key, both) in (key..).zip(each) {
                     let digit = places[key / len];
                     let x = opened[key % len] >> digit.first & ((1 << bits) - 1);

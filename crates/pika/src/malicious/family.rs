@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quorate_authenticated::{Authenticated, Kind, Params};
-use quorate_crypto::Seed;
+use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{
@@ -20,6 +20,15 @@ use crate::setup::Pika;
 #[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, PikaMalicious> {
     Box::pin(async move { PikaMalicious::set_up(ctx, Params::chosen(choices)?, coins).await })
+}
+
+#[inline(never)]
+fn set_up_from_pool<'a>(
+    ctx: &'a Ctx,
+    from: (Option<&'a Seed>, &'a [u8]),
+    choices: &'a Choices,
+) -> Local<'a, PikaMalicious> {
+    Box::pin(async move { PikaMalicious::set_up_under(ctx, Params::chosen(choices)?, from).await })
 }
 
 #[inline(never)]
@@ -92,11 +101,55 @@ impl MakesAhead for PikaMalicious {
 
 impl GarblesAhead for PikaMalicious {}
 
-impl Pools for PikaMalicious {}
+impl Pools for PikaMalicious {
+    const HAS_POOLS: bool = true;
+    const HAS_SECRETS: bool = true;
+
+    /// Party 2 deals no one-sided triples and no sharings of zero.
+    fn fits_pools(kind: &Kind) -> bool {
+        match kind {
+            Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => false,
+            Kind::Triple { .. }
+            | Kind::DotTriple { .. }
+            | Kind::MatrixTriple { .. }
+            | Kind::ConvTriple { .. }
+            | Kind::Owned { .. }
+            | Kind::Random { .. }
+            | Kind::Mask { .. }
+            | Kind::BitTriple
+            | Kind::BitMask { .. }
+            | Kind::Link
+            | Kind::DaBit { .. }
+            | Kind::RandomBit { .. }
+            | Kind::EdaBit { .. }
+            | Kind::ComparisonMask { .. }
+            | Kind::TruncMask { .. }
+            | Kind::Place { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> SessionId {
+        *self.third.pairs.session()
+    }
+
+    async fn set_up_from_pool(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices, secrets: &[u8]) -> Result<Self> {
+        set_up_from_pool(ctx, (coins, secrets), choices).await
+    }
+
+    quorate_authenticated::pools_online! {}
+}
 
 impl Revokes for PikaMalicious {
     fn cut_off(&self) {
         self.online.cut_off();
+    }
+
+    fn revoke(&self) {
+        self.online.revoke();
+    }
+
+    fn is_over(&self) -> bool {
+        self.online.is_over()
     }
 
     fn wipe(&mut self) {

@@ -105,15 +105,15 @@ impl PikaMalicious {
             };
             return Ok((shape(choices.max(1)), shape(choices)));
         };
-        let hash = self.third.pairs.hash();
+        let hash = self.evaluating();
         let keys = keys_of(digits, self.third.pairs.me, blocks, len)?;
         let reduced = |[share, tag]: [Wiped<Vector>; 2]| {
             let reduce = |x: &Vector| Linear::Reduce(wide).apply(x);
             Tagged::of(ring, &Shared { share: reduce(&share), tag: reduce(&tag) })
         };
-        let sums = reduced(windows.sums(hash, &keys[0], &opened.to_u64s()));
+        let sums = reduced(windows.sums(&hash, &keys[0], &opened.to_u64s()));
         let hot = match keys.get(1) {
-            Some(keys) => reduced(values(hash, keys)),
+            Some(keys) => reduced(values(&hash, keys)),
             None => self.online.blank(false, (ring, 0)),
         };
         Ok((sums, hot))

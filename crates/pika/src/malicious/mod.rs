@@ -36,9 +36,10 @@ mod transcript;
 use std::sync::Arc;
 
 use quorate_adversary::DealerAdversary;
-use quorate_authenticated::{Authenticated, Kind, Material, Params, Seat, Source};
+use quorate_authenticated::{Authenticated, FromPool, Kind, Material, Params, Seat, Secrets, Source};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Misuse, Result, Stocks};
+use quorate_fss::Hash;
 use quorate_gadgets::here::Local;
 use zeroize::Zeroizing;
 
@@ -104,6 +105,28 @@ impl PikaMalicious {
         Self::with(pairs, params)
     }
 
+    /// Agrees on a session whose correlations come from a pool with these secrets; party 2 has none. One round.
+    ///
+    /// # Errors
+    /// [`quorate_engine::Misuse`] for secrets of other parameters, and those of [`PikaMalicious::set_up`].
+    pub async fn set_up_under(
+        ctx: &Ctx,
+        params: Params,
+        (coins, secrets): (Option<&Seed>, &[u8]),
+    ) -> Result<PikaMalicious> {
+        let secrets = match (ctx.me(), secrets) {
+            (DEALER, []) => Secrets::none(),
+            (DEALER, _) => return Err(DEALERS_KEYS.into()),
+            _ => Secrets::unpack(params, true, secrets)?,
+        };
+        let pairs = match coins {
+            Some(own) => Pika::setup_from(ctx, own).await?,
+            None => Pika::setup(ctx).await?,
+        };
+        let (seat, third) = (seat_of(&pairs, params), Arc::new(Third::new(pairs, params, vec![])));
+        Ok(PikaMalicious { online: Authenticated::dealt(&seat, secrets, Box::new(FromPool))?, third })
+    }
+
     /// Returns a party for dry runs.
     ///
     /// # Errors
@@ -118,26 +141,37 @@ impl PikaMalicious {
     }
 
     pub(crate) fn with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
-        let (me, session) = (pairs.me, *pairs.session());
-        let seed = |peer: usize| pairs.coins_with(peer).derive("quorate/pika/malicious/keys", b"");
+        let keys_with = |peer: usize| {
+            let seed = pairs.coins_with(peer).derive("quorate/pika/malicious/keys", b"");
+            Seat::keys_of(params, pairs.session(), &seed)
+        };
         let own = |peer: usize| {
-            let (alpha, delta) = Seat::keys_of(params, &session, &seed(peer));
+            let (alpha, delta) = keys_with(peer);
             OwnKeys { alpha, delta }
         };
-        let keys = match me {
+        let keys = match pairs.me {
             DEALER => vec![own(0), own(1)],
             _ => vec![own(DEALER)],
         };
-        let seat = Seat {
-            me,
-            params,
-            session,
-            keys: seed(DEALER),
-            private: pairs.own_coins().derive("quorate/pika/malicious/private", b""),
-        };
+        let (alpha, delta) = keys_with(DEALER);
+        let seat = seat_of(&pairs, params);
         let third = Arc::new(Third::new(pairs, params, keys));
-        Ok(PikaMalicious { online: Authenticated::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
+        let source = Box::new(Dealer(third.clone()));
+        Ok(PikaMalicious { online: Authenticated::dealt(&seat, Secrets::new(alpha, delta), source)?, third })
     }
+
+    /// Returns the hash with which keys of the run are evaluated: that of the session that made them.
+    pub(crate) fn evaluating(&self) -> Arc<Hash> {
+        self.third.pairs.hashes.of(self.online.stock().origin())
+    }
+}
+
+const DEALERS_KEYS: Misuse =
+    Misuse::Other { what: "the pool has keys, and party 2 has none: give this session this party's own pool" };
+
+fn seat_of(pairs: &Pika, params: Params) -> Seat {
+    let private = pairs.own_coins().derive("quorate/pika/malicious/private", b"");
+    Seat { me: pairs.me, params, session: *pairs.session(), private }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::part::{Asked, Command, Ending, Part};
 use super::place::Place;
 use super::shared::{Holds, Shared};
 use super::tracks::{Seat, SitsBeside};
-use super::worker::Worker;
+use super::worker::{State, Worker};
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::store::Store;
@@ -125,6 +125,7 @@ impl<B: Family> SitsBeside for Side<B> {
 impl<B: Family> Worker<B> {
     /// Serves commands until told to leave, or until a run ends in a way after which nothing can be served.
     pub(super) fn attend(mut self, commands: &Receiver<Command>) {
+        let mut has_left = false;
         while let Ok(command) = commands.recv() {
             match command {
                 Command::Run(job, part) => {
@@ -153,12 +154,26 @@ impl<B: Family> Worker<B> {
                 }
                 Command::Leave { gave_up } => {
                     self.party.leave(gave_up);
+                    has_left = true;
                     break;
                 }
             }
         }
         if let Some(purse) = self.state.purse.take() {
-            purse.release();
+            purse.release(has_left && !self.state.backend.is_over());
+        }
+    }
+
+    /// Reacts to a run that did not end well: keys may become unusable, and with them the pool that has them.
+    fn cut_off(&mut self, error: &SessionError) {
+        let State { backend, purse, .. } = &mut self.state;
+        backend.cut_off();
+        if purse.is_some() && error.is_deviation() {
+            backend.revoke();
+        }
+        backend.wipe();
+        if let (true, Some(purse)) = (backend.is_over(), purse) {
+            purse.bury(&format!("a run did not end well ({error})"));
         }
     }
 
@@ -173,9 +188,8 @@ impl<B: Family> Worker<B> {
             |run| run.unwrap_or_else(|short| Err(short.into())),
         );
         is_lost |= self.state.is_branch && result.as_ref().is_err_and(SessionError::ends_branch);
-        if result.is_err() {
-            self.state.backend.cut_off();
-            self.state.backend.wipe();
+        if let Err(error) = &result {
+            self.cut_off(error);
         }
         if let Some(values) = &self.values {
             values.record(number, self.state.store.take_pending());
@@ -211,19 +225,29 @@ impl Place {
         party: &mut Party,
         protocol: Protocol,
         coins: Option<Seed>,
-        pool: Option<Source>,
+        mut pool: Option<Source>,
     ) -> std::result::Result<(B, Option<Purse>), SessionError> {
         let options = &self.options;
         let program = blake3::derive_key("quorate/session/setup", b"the protocol is among the terms");
         let note = pool.as_ref().map(Source::note).unwrap_or_default();
         let greeting = Greeting { program, terms: options.shared(protocol), note, ..Greeting::default() };
+        let me = party.me();
         let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
         let (mixes, setting) = (options.mixes(protocol), self.setting);
-        let agreed = pool.as_ref().map(|pool| pool.agree(options.pool, &run.agreement().notes)).transpose()?;
-        let stored = pool.as_ref().zip(agreed.as_ref()).and_then(|(pool, agreed)| pool.prices(agreed));
-        let stored = stored.and_then(Rates::from_bytes);
+        let notes = &run.agreement().notes;
+        let agreed = pool.as_mut().map(|pool| match B::HAS_SECRETS {
+            true => pool.agree_on_mortal((options.pool, me), notes),
+            false => pool.agree(options.pool, notes),
+        });
+        let agreed = agreed.transpose()?;
+        let used = pool.as_ref().zip(agreed.as_ref());
+        let stored = used.and_then(|(pool, agreed)| pool.prices(agreed)).and_then(Rates::from_bytes);
+        let secrets = used.and_then(|(pool, agreed)| pool.secrets(agreed));
         let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
-            let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
+            let backend = match &secrets {
+                Some(secrets) => B::set_up_from_pool(ctx, coins.as_ref(), &options.choices, secrets).await?,
+                None => B::setup(ctx, coins.as_ref(), &options.choices).await?,
+            };
             Ok((
                 backend,
                 match stored {
@@ -235,8 +259,9 @@ impl Place {
         })?;
         run.finish();
         let prices = pricing.as_ref().map(|pricing| pricing.rates().to_bytes()).unwrap_or_default();
-        let purse =
-            pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, &backend.origin(), prices)).transpose()?;
+        let secrets = B::HAS_SECRETS.then(|| backend.secrets());
+        let session = (&backend.origin(), secrets.as_ref().map(|secrets| &secrets[..]));
+        let purse = pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, session, prices)).transpose()?;
         if let (Some(network), None) = (options.network, options.max_memory) {
             let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
             backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));

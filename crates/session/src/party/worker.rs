@@ -164,12 +164,15 @@ impl<B: Family> Worker<B> {
             }
             return Err(refusal);
         }
-        if let Some(purse) = &state.purse {
+        if let Some(purse) = &mut state.purse {
             planned.spending = Spending::of::<B>(purse, &planned.dry.demand, graph, &pooled)?;
         }
         if state.prices.is_some() || state.purse.is_some() {
             let plan = plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
-            run.compare(if state.purse.is_some() { Spending::hash(&plan, planned.spending.as_ref()) } else { plan })?;
+            run.compare(match state.purse {
+                Some(_) => Spending::hash(&state.backend.origin(), &plan, planned.spending.as_ref()),
+                None => plan,
+            })?;
         }
         state.carry_out(run, planned, &job, (started, wire_before)).map(Some)
     }

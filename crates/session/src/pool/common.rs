@@ -130,12 +130,17 @@ pub(crate) fn agree(mode: PoolMode, offers: &[Option<Offer>]) -> Result<Agreed, 
 
 /// Refuses a party whose ledger is older than a crash explains: it may be a backup.
 fn check_age(each: &[&Has], common: &Common) -> Result<(), SessionError> {
-    let most = (common.rest(0) / PART).max(1);
+    let most = reserved_at_most(common);
     let behind = each.iter().position(|has| has.between(has.reserved, common.reserved) > most);
     behind.map_or(Ok(()), |party| Err(SessionError::OldPool { party }))
 }
 
-fn numbers(parties: &[usize]) -> String {
+/// Returns the number of places by which a crash may leave a party behind the others.
+pub(super) fn reserved_at_most(common: &Common) -> u32 {
+    (common.rest(0) / PART).max(1)
+}
+
+pub(super) fn numbers(parties: &[usize]) -> String {
     parties.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 

@@ -21,6 +21,10 @@ pub trait Keeps: Send {
     fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError>;
     fn take(&mut self, id: LotId, place: u32) -> Result<Bundle, PoolError>;
     fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError>;
+    fn secrets(&self) -> Option<&[u8]>;
+    fn enter(&mut self) -> Result<(), PoolError>;
+    fn leave(&mut self) -> Result<(), PoolError>;
+    fn bury(&mut self, why: &str) -> Result<(), PoolError>;
 }
 
 /// The place of a party's pool: where it is opened, and where a new one is made.
@@ -31,11 +35,11 @@ pub trait Opens: Send {
     /// Those of [`Pool::open`].
     fn open(&self) -> Result<Option<Box<dyn Keeps>>, PoolError>;
 
-    /// Makes a new pool in place of one that is not open, and of which nothing is left.
+    /// Makes a new pool, with secrets if they are given, in place of one that is not open, and of which nothing is left.
     ///
     /// # Errors
     /// Those of [`Pool::create`].
-    fn create(&self, id: PoolId, prices: Vec<u8>) -> Result<Box<dyn Keeps>, PoolError>;
+    fn create(&self, id: PoolId, prices: Vec<u8>, secrets: Option<&[u8]>) -> Result<Box<dyn Keeps>, PoolError>;
 }
 
 /// The folder of a party's pool, and the key under which it is sealed.
@@ -67,9 +71,12 @@ impl Opens for InFolder {
         Ok(opened.map(|pool| Box::new(pool) as _))
     }
 
-    fn create(&self, id: PoolId, prices: Vec<u8>) -> Result<Box<dyn Keeps>, PoolError> {
-        let folder = Folder::lock(&self.at.path)?;
-        Ok(Box::new(Pool::create(folder, self.at.key.clone(), self.owner.clone(), id, prices)?))
+    fn create(&self, id: PoolId, prices: Vec<u8>, secrets: Option<&[u8]>) -> Result<Box<dyn Keeps>, PoolError> {
+        let (folder, key, owner) = (Folder::lock(&self.at.path)?, self.at.key.clone(), self.owner.clone());
+        Ok(Box::new(match secrets {
+            None => Pool::create(folder, key, owner, id, prices)?,
+            Some(secrets) => Pool::create_with_secrets(folder, key, owner, (id, prices), secrets)?,
+        }))
     }
 }
 
@@ -112,5 +119,21 @@ impl<D: Disk + Send> Keeps for Pool<D> {
 
     fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError> {
         self.release(id, next)
+    }
+
+    fn secrets(&self) -> Option<&[u8]> {
+        self.secrets()
+    }
+
+    fn enter(&mut self) -> Result<(), PoolError> {
+        self.enter()
+    }
+
+    fn leave(&mut self) -> Result<(), PoolError> {
+        self.leave()
+    }
+
+    fn bury(&mut self, why: &str) -> Result<(), PoolError> {
+        self.bury(why)
     }
 }

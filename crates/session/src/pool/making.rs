@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quorate_crypto::SessionId;
 use quorate_engine::{Error, Misuse, Phase, Run};
 use quorate_gadgets::Family;
 use quorate_pool::{LotId, MOST_BUNDLES, PoolError};
@@ -67,8 +68,9 @@ impl<'s, B: Family> Filling<'s, B> {
 }
 
 /// Returns a hash of all on which the parties agree before they make bundles.
-fn hash<B: Family>(all: &[Filling<'_, B>]) -> [u8; 32] {
+fn hash<B: Family>(session: &SessionId, all: &[Filling<'_, B>]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("quorate/session/pool making");
+    hasher.update(session.as_bytes());
     for lot in all {
         hasher.update(&lot.id.0);
         let numbers = [lot.common.reserved, lot.common.end, lot.level(), lot.wanted, lot.together];
@@ -96,7 +98,7 @@ pub(crate) fn make<B: Family>(
     let most_bytes = most_bytes.map_or(BATCH_BYTES, |most| BATCH_BYTES.min(most / 4));
     let all = supplies.iter().map(|supply| Filling::of(supply, &offers, (backend, most_bytes)));
     let all: Vec<Filling<'_, B>> = all.collect::<Result<_, Error>>()?;
-    run.compare(hash(&all))?;
+    run.compare(hash(&backend.origin(), &all))?;
     let lots: BTreeSet<LotId> = offers.iter().flat_map(|offer| offer.lots.keys().copied()).collect();
     if lots.union(&all.iter().map(|lot| lot.id).collect()).count() > MOST_LOTS {
         return Err(
@@ -145,6 +147,10 @@ fn made<B: Family>(
     let totals = kinds.values().map(|(kind, len)| Some((kind.clone(), len.checked_mul(count)?)));
     let totals: Option<BTreeMap<B::Kind, usize>> = totals.collect();
     let totals = totals.ok_or(Error::Bug { what: "more correlations than there are numbers" })?;
-    let all = run.phase(Phase::Offline, async |ctx| backend.make_kinds(ctx, &totals).await)?;
+    let all = run.phase(Phase::Offline, async |ctx| {
+        let made = backend.make_kinds(ctx, &totals).await?;
+        backend.check_made(ctx)?;
+        Ok(made)
+    })?;
     Ok((0..count).map(|at| content::bundle(backend, kinds, &all, at)).collect::<Result<_, Error>>()?)
 }

@@ -13,6 +13,10 @@
 //! not reserved it, all parties reserve it on their disks, and wait for each other before they send anything that
 //! depends on it ([`using`]).
 //!
+//! **Secrets.** Where parties may cheat, a pool is of use only under its secrets. It is made in one session, and erased
+//! after a session that does not end well ([`mortal`]). What this party has decides whether its folder takes a new pool;
+//! what others state may end its pool, and gives up places, but changes nothing else.
+//!
 //! **Making** appends batches of bundles to lots, and counts each batch once all parties have it on their disks
 //! ([`making`]).
 
@@ -20,6 +24,7 @@ mod common;
 pub(crate) mod content;
 mod keeps;
 mod making;
+mod mortal;
 pub(crate) mod notes;
 mod purse;
 mod using;

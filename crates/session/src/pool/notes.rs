@@ -73,6 +73,26 @@ impl Offer {
     }
 }
 
+/// What a party says of its pool in the setup of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    /// It has been erased.
+    Dead(PoolId),
+    Live(Offer),
+}
+
+/// Reads what a peer says of its pool in the setup: a dead one has a name alone.
+///
+/// # Errors
+/// [`Error::Malformed`].
+pub(crate) fn read_told(peer: usize, note: &[u8]) -> Result<Told> {
+    match PoolId::try_from(note) {
+        Ok(id) => Ok(Told::Dead(id)),
+        Err(_) => Ok(read(peer, note)?.map_or(Told::Nothing, Told::Live)),
+    }
+}
+
 /// Writes what a party has: nothing for `None`.
 pub(crate) fn write(offer: Option<&Offer>) -> Vec<u8> {
     let Some(offer) = offer else { return vec![] };
@@ -208,6 +228,10 @@ mod tests {
         let note = write(Some(&offer()));
         assert_eq!(read(1, &note).unwrap(), Some(offer()));
         assert_eq!(read(1, &[]).unwrap(), None);
+        assert_eq!(read_told(1, &note).unwrap(), Told::Live(offer()));
+        assert_eq!(read_told(1, &[]).unwrap(), Told::Nothing);
+        assert_eq!(read_told(1, &[5; 32]).unwrap(), Told::Dead([5; 32]));
+        assert!(read_told(1, &[5; 33]).is_err());
         assert!((1..note.len()).filter(|len| read(1, &note[..*len]).is_ok()).all(|len| len == 64 || len == 64 + 92));
         let altered = |change: fn(&mut Offer)| {
             let mut other = offer();

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use quorate_crypto::SessionId;
 use quorate_engine::{Error, Result};
-use quorate_pool::{Batch, Bundle, LotId, PoolError};
+use quorate_pool::{Batch, Bundle, LotId, PoolError, PoolId};
+use zeroize::Zeroizing;
 
 use super::common::{Agreed, Common, agree};
 use super::keeps::{Keeps, Opens};
-use super::notes::{self, At, Offer, Tag};
+use super::mortal;
+use super::notes::{self, At, Offer, Tag, Told};
 use crate::error::SessionError;
 use crate::options::PoolMode;
 
@@ -16,6 +18,8 @@ use crate::options::PoolMode;
 pub(crate) struct Source {
     opens: Box<dyn Opens>,
     open: Option<Box<dyn Keeps>>,
+    /// The name and the error of a pool that is erased.
+    dead: Option<(PoolId, PoolError)>,
 }
 
 impl Source {
@@ -24,13 +28,48 @@ impl Source {
     /// # Errors
     /// Those of [`Opens::open`].
     pub fn new(opens: Box<dyn Opens>) -> std::result::Result<Source, PoolError> {
-        let open = opens.open()?;
-        Ok(Source { opens, open })
+        match opens.open() {
+            Err(error @ PoolError::Dead { id, .. }) => Ok(Source { opens, open: None, dead: Some((id, error)) }),
+            opened => Ok(Source { open: opened?, opens, dead: None }),
+        }
     }
 
     /// Returns what this party tells the others in the setup.
     pub fn note(&self) -> Vec<u8> {
-        notes::write(self.open.as_deref().map(Offer::of).as_ref())
+        match &self.dead {
+            Some((id, _)) => id.to_vec(),
+            None => notes::write(self.open.as_deref().map(Offer::of).as_ref()),
+        }
+    }
+
+    /// Agrees with the other parties on a pool with secrets, by the notes of all. If another party says that this pool is
+    /// dead, it is erased here, too.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]; those of [`mortal::agree`]; [`SessionError::Pool`] for a pool that is dead here.
+    pub fn agree_on_mortal(
+        &mut self,
+        (mode, me): (PoolMode, usize),
+        notes: &[Vec<u8>],
+    ) -> std::result::Result<Agreed, SessionError> {
+        if let (PoolMode::Use, Some((_, dead))) = (mode, &self.dead) {
+            return Err(dead.clone().into());
+        }
+        let told = notes.iter().enumerate().map(|(peer, note)| notes::read_told(peer, note));
+        let told: Vec<Told> = told.collect::<Result<_>>()?;
+        let agreed = mortal::agree((mode, me), &told);
+        if let (Err(SessionError::PoolDeadThere { party }), Some(pool)) = (&agreed, &mut self.open) {
+            pool.bury(&format!("party {party} says that it has ended there"))?;
+        }
+        agreed
+    }
+
+    /// Returns the secrets of the pool on which the parties agreed; `None` for a new one, and for one without secrets.
+    pub fn secrets(&self, agreed: &Agreed) -> Option<Zeroizing<Vec<u8>>> {
+        match (agreed, &self.open) {
+            (Agreed::Same(_), Some(pool)) => pool.secrets().map(|secrets| Zeroizing::new(secrets.to_vec())),
+            _ => None,
+        }
     }
 
     /// Agrees with the other parties by the notes of all.
@@ -50,24 +89,24 @@ impl Source {
         }
     }
 
-    /// Returns the pool of a session. A new one is named after the session. One that another party is ahead of gives up
-    /// what that party has reserved.
+    /// Returns the pool of a session. A new one is named after the session, and has the session's secrets. One that
+    /// another party is ahead of gives up what that party has reserved.
     ///
     /// # Errors
     /// [`PoolError`].
     pub fn settle(
         self,
         agreed: Agreed,
-        session: &SessionId,
+        (session, secrets): (&SessionId, Option<&[u8]>),
         prices: Vec<u8>,
     ) -> std::result::Result<Purse, SessionError> {
-        let Source { opens, open } = self;
+        let Source { opens, open, .. } = self;
         let (mut pool, common) = match (agreed, open) {
             (Agreed::Same(common), Some(pool)) => (pool, common),
             (_, open) => {
                 drop(open); // and its lock
                 let id = blake3::derive_key("quorate/session/pool", session.as_bytes());
-                (opens.create(id, prices)?, BTreeMap::new())
+                (opens.create(id, prices, secrets)?, BTreeMap::new())
             }
         };
         let mut lots = BTreeMap::new();
@@ -136,6 +175,26 @@ impl Purse {
         Ok(Some(Place { lot: id, place, batch, reserve }))
     }
 
+    /// Notes that a run begins with a place: no later run gets it, or an earlier one.
+    pub fn begin(&mut self, Place { lot: id, place, .. }: Place) {
+        if let Some(lot) = self.lots.get_mut(&id) {
+            lot.next = place + 1;
+        }
+    }
+
+    /// Notes on the disk that this session uses the secrets of the pool, if it has any, before it reserves anything.
+    ///
+    /// # Errors
+    /// [`PoolError`].
+    pub fn enter(&mut self) -> std::result::Result<(), PoolError> {
+        self.pool.enter()
+    }
+
+    /// Erases the pool. If the disk refuses that, the next process does it, which finds the pool in use.
+    pub fn bury(&mut self, why: &str) {
+        let _ = self.pool.bury(why);
+    }
+
     /// Reserves places on this party's disk before a run, as all parties do.
     ///
     /// # Errors
@@ -152,10 +211,9 @@ impl Purse {
     ///
     /// # Errors
     /// [`PoolError`]; [`Error::Bug`] for another batch than the parties agreed on.
-    pub fn take(&mut self, Place { lot: id, place, batch, .. }: Place) -> std::result::Result<Bundle, SessionError> {
-        if let Some(lot) = self.lots.get_mut(&id) {
-            lot.next = place + 1;
-        }
+    pub fn take(&mut self, taken: Place) -> std::result::Result<Bundle, SessionError> {
+        self.begin(taken);
+        let Place { lot: id, place, batch, .. } = taken;
         let bundle = self.pool.take(id, place)?;
         match notes::tag(&bundle.batch) == batch {
             true => Ok(bundle),
@@ -163,10 +221,14 @@ impl Purse {
         }
     }
 
-    /// Gives back, at the end of the session, what was reserved and not used. What cannot be given back is lost.
-    pub fn release(mut self) {
+    /// Gives back, at the end of the session, what was reserved and not used. What cannot be given back is lost. A pool with
+    /// secrets is dead from now on unless the session ended well.
+    pub fn release(mut self, has_ended_well: bool) {
         for (&id, lot) in &self.lots {
             let _ = self.pool.release(id, lot.next);
+        }
+        if has_ended_well {
+            let _ = self.pool.leave();
         }
     }
 }

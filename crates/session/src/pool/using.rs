@@ -26,7 +26,7 @@ impl Spending {
     /// # Errors
     /// [`SessionError::NotPoolable`], [`SessionError::PoolExhausted`]; the same at all parties.
     pub fn of<B: Family>(
-        purse: &Purse,
+        purse: &mut Purse,
         demand: &Demand<B::Kind>,
         graph: &Graph,
         notes: &[Vec<u8>],
@@ -34,15 +34,20 @@ impl Spending {
         content::check::<B>(demand, graph)?;
         let Some(content) = Content::of::<B>(demand.totals()) else { return Ok(None) };
         match purse.choose(content.lot(), notes)? {
-            Some(place) => Ok(Some(Spending { content, place })),
+            Some(place) => {
+                if B::HAS_SECRETS {
+                    purse.begin(place); // before anything is said of it
+                }
+                Ok(Some(Spending { content, place }))
+            }
             None => Err(exhausted(&content, purse)),
         }
     }
 
-    /// Returns a hash of the parties' plan and of what the run takes from the pool.
-    pub fn hash(plan: &[u8; 32], spending: Option<&Spending>) -> [u8; 32] {
+    /// Returns a hash of the session's name, of the parties' plan and of what the run takes from the pool.
+    pub fn hash(session: &SessionId, plan: &[u8; 32], spending: Option<&Spending>) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("quorate/session/pooled plan");
-        hasher.update(plan);
+        hasher.update(session.as_bytes()).update(plan);
         if let Some(Spending { place: Place { lot, place, batch, reserve }, .. }) = spending {
             let numbers = [u64::from(*place), reserve.map_or(u64::MAX, u64::from)];
             hasher.update(&lot.0).update(batch);
@@ -66,14 +71,14 @@ impl Spending {
         demand: Demand<B::Kind>,
     ) -> std::result::Result<(), SessionError> {
         let Spending { content, place } = self;
+        purse.enter()?;
         if place.reserve.is_some() {
             purse.reserve(place)?;
             run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
         }
         let bundle = purse.take(place)?;
         let made = content::unpacked(backend, content.kinds::<B>()?, &bundle.bytes)?;
-        backend.stock().fill_from(SessionId::from_bytes(bundle.batch.origin), demand, made);
-        Ok(())
+        Ok(backend.fill_from_pool(SessionId::from_bytes(bundle.batch.origin), demand, made)?)
     }
 }
 
@@ -91,4 +96,18 @@ fn exhausted(content: &Content, purse: &Purse) -> SessionError {
     let has_lot = others.remove(&content.lot()).is_some();
     let others: Vec<String> = others.values().map(u32::to_string).collect();
     SessionError::PoolExhausted { needs: needs.join(", "), has_lot, others: others.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dealer may give two parties unlike names of a session. They find that before they take anything.
+    #[test]
+    fn parties_compare_the_name_of_their_session() {
+        let hash = |session: u8, plan: u8| Spending::hash(&SessionId::from_bytes([session; 32]), &[plan; 32], None);
+        assert_eq!(hash(1, 2), hash(1, 2));
+        assert_ne!(hash(1, 2), hash(3, 2));
+        assert_ne!(hash(1, 2), hash(1, 3));
+    }
 }

@@ -19,6 +19,8 @@ mod plans;
 #[cfg(test)]
 mod pool_faults_tests;
 #[cfg(test)]
+mod pool_lives_tests;
+#[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod pool_world_for_tests;

@@ -183,6 +183,22 @@ impl Keeps for Watched {
     fn release(&mut self, id: LotId, next: u32) -> Result<(), PoolError> {
         self.call("release", |pool| pool.release(id, next))
     }
+
+    fn secrets(&self) -> Option<&[u8]> {
+        self.pool.secrets()
+    }
+
+    fn enter(&mut self) -> Result<(), PoolError> {
+        self.call("enter", Pool::enter)
+    }
+
+    fn leave(&mut self) -> Result<(), PoolError> {
+        self.call("leave", Pool::leave)
+    }
+
+    fn bury(&mut self, why: &str) -> Result<(), PoolError> {
+        self.call("bury", |pool| pool.bury(why))
+    }
 }
 
 struct OnDisk {
@@ -213,9 +229,12 @@ impl Opens for OnDisk {
         Ok(opened.map(|pool| self.watched(pool)))
     }
 
-    fn create(&self, id: PoolId, prices: Vec<u8>) -> Result<Box<dyn Keeps>, PoolError> {
-        let disk = self.world.disks[self.me].clone();
-        Ok(self.watched(Pool::create(disk, self.key(), self.owner(), id, prices)?))
+    fn create(&self, id: PoolId, prices: Vec<u8>, secrets: Option<&[u8]>) -> Result<Box<dyn Keeps>, PoolError> {
+        let (disk, key, owner) = (self.world.disks[self.me].clone(), self.key(), self.owner());
+        Ok(self.watched(match secrets {
+            None => Pool::create(disk, key, owner, id, prices)?,
+            Some(secrets) => Pool::create_with_secrets(disk, key, owner, (id, prices), secrets)?,
+        }))
     }
 }
 

@@ -51,6 +51,9 @@ impl Session {
         if self.pool_mode == PoolMode::Make && how.supplies.is_none() {
             return Err(SessionError::MakesPool);
         }
+        if self.pool_mode != PoolMode::None && self.protocol.has_secrets() && self.campaigns.has_any() {
+            return Err(SessionError::PoolCampaign);
+        }
         let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         for &Reveal { to, .. } in &reveals {
             if let Some(party) = to.filter(|&to| to >= self.parties) {

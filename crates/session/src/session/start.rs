@@ -63,6 +63,7 @@ fn source(
     match (options.pool, pool) {
         (PoolMode::None, None) => Ok(None),
         (PoolMode::Use | PoolMode::Make, Some(at)) if protocol.has_pools() => {
+            protocol.check_pools(&options.choices)?;
             let (me, parties) = (config.me as u32, config.parties.len() as u32);
             let owner = Owner { me, parties, pins: config.pins()?, terms: shared.into() };
             Ok(Some(Source::new(Box::new(InFolder { at, owner }))?))

@@ -42,6 +42,11 @@ impl Campaigns {
         self.of.push((seen, programs));
     }
 
+    /// Returns whether there is a campaign.
+    pub fn has_any(&self) -> bool {
+        !self.of.is_empty()
+    }
+
     /// Lets any run reveal a node, without a mark.
     pub fn exempt(&mut self, verdict: NodeId) {
         self.verdicts.insert(verdict);

@@ -60,13 +60,6 @@ impl Dealer {
     }
 }
 
-impl Transfers {
-    /// Returns transfers with nobody.
-    fn none(params: Params) -> Result<Transfers> {
-        Ok(Transfers { params, digits: params.digits()?, voles: vec![], ots: vec![] })
-    }
-}
-
 fn matrices(&Transfers { params, digits, .. }: &Transfers) -> Option<MatrixBytes> {
     params.has_matrix_triples().then(|| Box::new(move |ring, dims| params.bytes_of_matrices(digits, ring, dims)) as _)
 }
