@@ -1,7 +1,7 @@
 //! Pools: correlations that a party has made ahead and keeps in a folder until runs use them, each once.
 //!
-//! A *pool* is one party's folder. It has *lots*. All *bundles* of a lot have the same contents: the correlations of one
-//! run. The place of a bundle in its lot is 0, 1, and so on; the parties use the bundles of one place together.
+//! A *pool* is one party's folder. It has *lots*. All *bundles* of a lot have the same contents: the correlations of
+//! one run. The place of a bundle in its lot is 0, 1, and so on; the parties use the bundles of one place together.
 //!
 //! | file | contents |
 //! |---|---|
@@ -19,17 +19,18 @@
 //! bundle and forgets its key. What a process has reserved and not used it gives back at its end ([`Pool::release`]); a
 //! crash loses it.
 //!
-//! A copy of the folder would give its bundles a second time. A pool refuses to be opened in another folder than the one
-//! in which it was made, which finds copies but for images of a whole disk. Besides, the parties compare what they have
-//! reserved when they meet, and the largest number counts: an old disk does harm only if all honest parties have one.
+//! A copy of the folder would give its bundles a second time. A pool refuses to be opened in another folder than the
+//! one in which it was made, which finds copies but for images of a whole disk. Besides, the parties compare what they
+//! have reserved when they meet, and the largest number counts: an old disk does harm only if all honest parties have
+//! one.
 //!
 //! # Secrets
 //! Where parties may cheat, correlations are of use only under the keys of the session that made them. Such a pool has
 //! *secrets* ([`Pool::create_with_secrets`]): all of it is made in one session. Its file `pool` says whether a session
 //! uses them ([`Pool::enter`]), which is written before a bundle is written or opened. Only a session that ends well
 //! takes that back ([`Pool::leave`]). A session that does not has the pool erased ([`Pool::bury`]): the secrets first,
-//! then the lots. What is left is the pool's identifier and the reason. A pool that is found in use was left by a process
-//! that did not end well, since the lock was free; it is erased then.
+//! then the lots. What is left is the pool's identifier and the reason. A pool that is found in use was left by a
+//! process that did not end well, since the lock was free; it is erased then.
 //!
 //! Erased means that no process uses it again, not that a disk has no trace of it.
 //!

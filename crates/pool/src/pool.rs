@@ -126,9 +126,9 @@ impl<D: Disk> Pool<D> {
         Self::created(disk, key, owner, (id, prices, Life::Free))
     }
 
-    /// Makes a pool without lots whose bundles are of use under these secrets alone; they may be empty at this party. It
-    /// is in use by this process, as after [`Pool::enter`]. A dead pool, or one of which nothing is left, may be in the
-    /// folder, and is removed.
+    /// Makes a pool without lots whose bundles are of use under these secrets alone; they may be empty at this party.
+    /// It is in use by this process, as after [`Pool::enter`]. A dead pool, or one of which nothing is left, may be in
+    /// the folder, and is removed.
     ///
     /// # Errors
     /// [`PoolError::Disk`].
@@ -156,8 +156,8 @@ impl<D: Disk> Pool<D> {
         Ok(pool)
     }
 
-    /// Notes on the disk that this process uses the secrets; nothing is written where it does already, or where the pool
-    /// has none. Call it before anything is reserved.
+    /// Notes on the disk that this process uses the secrets; nothing is written where it does already, or where the
+    /// pool has none. Call it before anything is reserved.
     ///
     /// # Errors
     /// [`PoolError::Disk`]; then nothing can be taken.
@@ -168,8 +168,8 @@ impl<D: Disk> Pool<D> {
         self.store_header()
     }
 
-    /// Notes on the disk that no session uses the secrets any more. Call it only at the end of a session in which no run
-    /// that has taken a bundle has ended in an error. Bundles can be taken again after [`Pool::enter`].
+    /// Notes on the disk that no session uses the secrets any more. Call it only at the end of a session in which no
+    /// run that has taken a bundle has ended in an error. Bundles can be taken again after [`Pool::enter`].
     ///
     /// # Errors
     /// [`PoolError::Disk`], and that of an earlier change that failed; the pool is then dead for the next process, or
@@ -181,8 +181,8 @@ impl<D: Disk> Pool<D> {
         self.store_header()
     }
 
-    /// Erases the pool for a reason, the end of a sentence: the secrets, then all lots. Its identifier and the reason stay
-    /// on the disk. This party uses it no more, whatever the disk does.
+    /// Erases the pool for a reason, the end of a sentence: the secrets, then all lots. Its identifier and the reason
+    /// stay on the disk. This party uses it no more, whatever the disk does.
     ///
     /// # Errors
     /// [`PoolError::Disk`]; a pool that was in use is then erased by the next process that finds it.

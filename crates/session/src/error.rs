@@ -145,8 +145,8 @@ pub enum SessionError {
     },
     /// A pool is to be made where another one with secrets has correlations left.
     #[error(
-        "the pool of this party has correlations left. Where parties may cheat, a pool is made in one session, and cannot \
-         be added to: give `quorate preprocess` another folder, or all scripts at once"
+        "the pool of this party has correlations left. Where parties may cheat, a pool is made in one session, and \
+         cannot be added to: give `quorate preprocess` another folder, or all scripts at once"
     )]
     PoolClosed,
     /// Another party says that this pool is dead. It is erased here, too.
@@ -160,8 +160,8 @@ pub enum SessionError {
     },
     /// A party states other numbers of its pool than this party can confirm.
     #[error(
-        "party {party} states that {theirs} bundles of a lot of the pool were {what}, and this party has made {ours}: one \
-         of the two has another disk than when the pool was made, or states a wrong number. Nothing was given up"
+        "party {party} states that {theirs} bundles of a lot of the pool were {what}, and this party has made {ours}: \
+         one of the two has another disk than when the pool was made, or states a wrong number. Nothing was given up"
     )]
     PoolNumbers {
         /// The party.
@@ -175,9 +175,9 @@ pub enum SessionError {
     },
     /// A party whose pool with secrets is older than that of another one, if both state what is right.
     #[error(
-        "the pools of parties {party} and {most} do not fit: party {party} states that it has reserved {reserved} bundles \
-         of a lot, and party {most} states {other}. One has restored a backup, or states a wrong number. Nothing was \
-         given up; make the pool again if a backup was restored"
+        "the pools of parties {party} and {most} do not fit: party {party} states that it has reserved {reserved} \
+         bundles of a lot, and party {most} states {other}. One has restored a backup, or states a wrong number. \
+         Nothing was given up; make the pool again if a backup was restored"
     )]
     PoolBehind {
         /// The party that has reserved less.

@@ -35,7 +35,8 @@ pub trait Opens: Send {
     /// Those of [`Pool::open`].
     fn open(&self) -> Result<Option<Box<dyn Keeps>>, PoolError>;
 
-    /// Makes a new pool, with secrets if they are given, in place of one that is not open, and of which nothing is left.
+    /// Makes a new pool, with secrets if they are given, in place of one that is not open, and of which nothing is
+    /// left.
     ///
     /// # Errors
     /// Those of [`Pool::create`].

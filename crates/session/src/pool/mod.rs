@@ -8,14 +8,14 @@
 //! computes the same places that all parties can use ([`common`]). A party whose pool is behind the others by more than
 //! a crash explains is refused.
 //!
-//! **A run** takes one place of the lot with exactly its content ([`content`]). It is the first one that all parties can
-//! use and that none of them has begun a run with. The plans that the parties compare include it. Where some party has
-//! not reserved it, all parties reserve it on their disks, and wait for each other before they send anything that
+//! **A run** takes one place of the lot with exactly its content ([`content`]). It is the first one that all parties
+//! can use and that none of them has begun a run with. The plans that the parties compare include it. Where some party
+//! has not reserved it, all parties reserve it on their disks, and wait for each other before they send anything that
 //! depends on it ([`using`]).
 //!
 //! **Secrets.** Where parties may cheat, a pool is of use only under its secrets. It is made in one session, and erased
-//! after a session that does not end well ([`mortal`]). What this party has decides whether its folder takes a new pool;
-//! what others state may end its pool, and gives up places, but changes nothing else.
+//! after a session that does not end well ([`mortal`]). What this party has decides whether its folder takes a new
+//! pool; what others state may end its pool, and gives up places, but changes nothing else.
 //!
 //! **Making** appends batches of bundles to lots, and counts each batch once all parties have it on their disks
 //! ([`making`]).

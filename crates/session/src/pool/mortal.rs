@@ -1,5 +1,5 @@
-//! What the parties agree on about pools with secrets. All of such a pool is made in one session, so all parties have made
-//! the same places; what a peer states beyond that is a lie, or another disk than the one of this pool.
+//! What the parties agree on about pools with secrets. All of such a pool is made in one session, so all parties have
+//! made the same places; what a peer states beyond that is a lie, or another disk than the one of this pool.
 
 use std::collections::BTreeMap;
 

@@ -42,8 +42,8 @@ impl Source {
         }
     }
 
-    /// Agrees with the other parties on a pool with secrets, by the notes of all. If another party says that this pool is
-    /// dead, it is erased here, too.
+    /// Agrees with the other parties on a pool with secrets, by the notes of all. If another party says that this pool
+    /// is dead, it is erased here, too.
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`mortal::agree`]; [`SessionError::Pool`] for a pool that is dead here.
@@ -221,8 +221,8 @@ impl Purse {
         }
     }
 
-    /// Gives back, at the end of the session, what was reserved and not used. What cannot be given back is lost. A pool with
-    /// secrets is dead from now on unless the session ended well.
+    /// Gives back, at the end of the session, what was reserved and not used. What cannot be given back is lost. A pool
+    /// with secrets is dead from now on unless the session ended well.
     pub fn release(mut self, has_ended_well: bool) {
         for (&id, lot) in &self.lots {
             let _ = self.pool.release(id, lot.next);
