@@ -13,6 +13,7 @@ import quorate as qr
 from quorate import cli
 from quorate._bench import _applications, _measurements, _scaling, _services
 from quorate._bench._measurements import Asked
+from quorate._families import FAMILIES
 from quorate.errors import ConfigError
 
 KEYS = {
@@ -247,7 +248,7 @@ def test_scaling_is_a_table_a_document_and_a_picture(
 # ---- what outlives a session ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", ["rss", "aby", "pika", "spdz2k"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_packets_of_clients_and_kept_values_are_measured(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

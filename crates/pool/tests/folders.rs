@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate_pool::{Batch, Contents, Disk, Folder, LotId, Pool, PoolError};
 use zeroize::Zeroizing;
@@ -10,10 +12,29 @@ use crate::disks::{key, owner};
 
 const LOT: LotId = LotId([0xa1; 32]);
 
+/// A folder that is removed with this.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("quorate-pools-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Place(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn a_pool_in_a_folder_comes_back_and_its_files_are_for_its_owner_alone() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("deep").join("pool");
+    let place = Place::new();
+    let path = place.0.join("deep").join("pool");
     let mut pool = Pool::create(Folder::lock(&path).unwrap(), key(), owner(), [9; 32], vec![4]).unwrap();
     pool.begin(LOT, Contents::from([("triple".into(), 2)]), 5).unwrap();
     let bundles = [b"first", b"secon"].map(|bytes| Zeroizing::new(bytes.to_vec()));
@@ -39,8 +60,8 @@ fn a_pool_in_a_folder_comes_back_and_its_files_are_for_its_owner_alone() {
 
 #[test]
 fn a_folder_is_open_once_and_closed_to_others() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("pool");
+    let place = Place::new();
+    let path = place.0.join("pool");
     let first = Folder::lock(&path).unwrap();
     assert!(matches!(Folder::lock(&path), Err(PoolError::InUse { folder }) if folder == path.display().to_string()));
     drop(first);
@@ -53,8 +74,8 @@ fn a_folder_is_open_once_and_closed_to_others() {
 
 #[test]
 fn a_copy_of_a_folder_is_refused_and_a_renamed_folder_is_not() {
-    let place = tempfile::tempdir().unwrap();
-    let [path, copy, renamed] = ["pool", "copy", "renamed"].map(|name| place.path().join(name));
+    let place = Place::new();
+    let [path, copy, renamed] = ["pool", "copy", "renamed"].map(|name| place.0.join(name));
     drop(Pool::create(Folder::lock(&path).unwrap(), key(), owner(), [9; 32], vec![]).unwrap());
     drop(Folder::lock(&copy).unwrap());
     fs::copy(path.join("pool"), copy.join("pool")).unwrap();
@@ -71,8 +92,8 @@ fn a_copy_of_a_folder_is_refused_and_a_renamed_folder_is_not() {
 
 #[test]
 fn errors_name_the_file_and_the_reason() {
-    let place = tempfile::tempdir().unwrap();
-    let place = place.path().join("pool");
+    let place = Place::new();
+    let place = place.0.join("pool");
     let mut folder = Folder::lock(&place).unwrap();
     folder.write("short", b"123").unwrap();
     let error = folder.read_at("short", 1, &mut [0; 9]).unwrap_err().to_string();
@@ -86,8 +107,8 @@ fn errors_name_the_file_and_the_reason() {
 /// A script that is started twice does not take the first one for a process that was killed.
 #[test]
 fn a_second_process_leaves_a_pool_in_use_as_it_is() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("pool");
+    let place = Place::new();
+    let path = place.0.join("pool");
     let disk = Folder::lock(&path).unwrap();
     let mut pool = Pool::create_with_secrets(disk, key(), owner(), ([9; 32], vec![]), b"keys").unwrap();
     assert!(matches!(Folder::lock(&path), Err(PoolError::InUse { .. })));
