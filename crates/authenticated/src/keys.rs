@@ -179,8 +179,8 @@ impl Keys {
         self.tossed.set(false);
     }
 
-    /// Notes that the current run uses correlations of a pool. From now on it counts as a run with a toss: if it does not
-    /// end well, no party uses these keys again, also where the error comes before the first check.
+    /// Notes that the current run uses correlations of a pool. From now on it counts as a run with a toss: if it does
+    /// not end well, no party uses these keys again, also where the error comes before the first check.
     pub(crate) fn touch(&self) {
         self.tossed.set(true);
     }

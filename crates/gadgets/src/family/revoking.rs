@@ -7,8 +7,8 @@ pub trait Revokes {
     /// drawn may be drawn again.
     fn cut_off(&self) {}
 
-    /// Notes that a run ended because a party did not follow the protocol, or seems not to: keys that outlive the session
-    /// become unusable, even if none of them was used.
+    /// Notes that a run ended because a party did not follow the protocol, or seems not to: keys that outlive the
+    /// session become unusable, even if none of them was used.
     fn revoke(&self) {}
 
     /// Returns whether keys have become unusable.

@@ -80,7 +80,7 @@ pub fn run<S: Family, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<
         let ahead = async |s: &S, ctx: &Ctx| checked(s, ctx).await.map(drop);
         let (s, left) = match std::env::var_os(POOLS) {
             Some(_) => {
-                let (s, left) = pools::ready_with(&mut party, &ahead);
+                let (s, left) = pools::ready_with(&mut party, ahead);
                 (s, Some(left))
             }
             None => (ready(&mut party), None),

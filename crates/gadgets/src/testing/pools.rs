@@ -69,8 +69,8 @@ impl<K: Ord + Clone + Display> Left<K> {
         }
     }
 
-    /// Serves the draws of `s` from them. With `as_own` they are used as those of the session of `s`, which is wrong for
-    /// keys of functions.
+    /// Serves the draws of `s` from them. With `as_own` they are used as those of the session of `s`, which is wrong
+    /// for keys of functions.
     ///
     /// # Errors
     /// Those of reading their bytes.

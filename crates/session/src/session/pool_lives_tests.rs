@@ -91,7 +91,7 @@ fn refusals_leave_a_pool_alive() {
                 let other = binary(&mut seated.session, BinaryOp::Eq, program.first[0], program.second);
                 let refused = seated.run(&[other]).map(drop);
                 let (values, _) = seated.run(&program.first)?;
-                assert_eq!(values, expected()[0]);
+                assert!(values == expected()[0]);
                 Ok(is_exhausted(&refused))
             },
         );
