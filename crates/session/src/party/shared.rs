@@ -400,6 +400,7 @@ mod tests {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            supplies: None,
             campaigns: Default::default(),
             progress: Default::default(),
             reply: channel().0,

@@ -209,16 +209,16 @@ mod tests {
         assert_eq!(read(1, &note).unwrap(), Some(offer()));
         assert_eq!(read(1, &[]).unwrap(), None);
         assert!((1..note.len()).filter(|len| read(1, &note[..*len]).is_ok()).all(|len| len == 64 || len == 64 + 92));
-        let altered = |change: fn(&mut Offer)| {
+        let altered = |change: &dyn Fn(&mut Offer)| {
             let mut other = offer();
             change(&mut other);
             read(1, &write(Some(&other)))
         };
         let first = |offer: &mut Offer, change: fn(&mut Has)| change(offer.lots.first_entry().unwrap().get_mut());
-        assert!(altered(|o| first(o, |has| has.stretches[0].start = 2)).is_err(), "before what is reserved");
-        assert!(altered(|o| first(o, |has| has.stretches[0].end = 3)).is_err(), "empty");
-        assert!(altered(|o| first(o, |has| has.stretches[1].start = 4)).is_err(), "overlapping");
-        assert!(altered(|o| first(o, |has| has.end = 8)).is_err(), "beyond the end");
+        assert!(altered(&|o| first(o, |has| has.stretches[0].start = 2)).is_err(), "before what is reserved");
+        assert!(altered(&|o| first(o, |has| has.stretches[0].end = 3)).is_err(), "empty");
+        assert!(altered(&|o| first(o, |has| has.stretches[1].start = 4)).is_err(), "overlapping");
+        assert!(altered(&|o| first(o, |has| has.end = 8)).is_err(), "beyond the end");
         let mut twice = note.clone();
         twice.extend_from_slice(&note[64..64 + 92]);
         assert!(read(1, &twice).is_err(), "a lot twice");

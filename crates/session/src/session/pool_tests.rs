@@ -82,7 +82,7 @@ fn a_run_without_a_bundle_is_refused_at_all_parties_and_the_session_goes_on() {
                 let sum = binary(&mut seated.session, quorate_graph::BinaryOp::Add, program.first[0], program.first[0]);
                 drop(sum);
                 let (values, _) = seated.run(&program.first)?;
-                assert_eq!(values, expected()[0]);
+                assert!(values == expected()[0]);
                 Ok(error)
             },
         );
@@ -149,7 +149,7 @@ fn a_run_that_draws_nothing_takes_nothing() {
         },
     );
     for (values, bytes) in all(results) {
-        assert_eq!((values, bytes), (vec![Data::Ints(vec![8, 10])], 0));
+        assert!(values == [Data::Ints(vec![8, 10])] && bytes == 0);
     }
     assert_eq!(world.no_place_is_taken_twice(), 0);
 }
@@ -185,7 +185,7 @@ fn factors_of_many_products_are_sent_as_often_as_they_are_used() {
             seated.run(&[twice])
         },
     )) {
-        assert_eq!(values, [Data::Ints(vec![37, 54, 81, 118])]);
+        assert!(values == [Data::Ints(vec![37, 54, 81, 118])]);
     }
 }
 

@@ -41,6 +41,7 @@ fn run(queue: &Arc<Queue>, number: u64) {
         inputs: BTreeMap::new(),
         dropped: vec![],
         branch: None,
+        supplies: None,
         campaigns: Default::default(),
         progress: Default::default(),
         reply: channel().0,
@@ -258,6 +259,7 @@ impl World {
             inputs: BTreeMap::new(),
             dropped: vec![],
             branch: None,
+            supplies: None,
             campaigns: Default::default(),
             progress: Default::default(),
             reply,
@@ -279,7 +281,7 @@ impl World {
 
     fn end(&mut self, number: u64, ending: Ending) {
         let (_, part, to) = self.served.remove(&number).unwrap();
-        let outcome = Outcome { revealed: vec![], stats: RunStats::default(), needs: None, branch: None };
+        let outcome = Outcome { revealed: vec![], stats: RunStats::default(), needs: None, branch: None, made: vec![] };
         part.end(ending, Some((to, Reply { party: WHERE, result: Ok(outcome) })));
     }
 
