@@ -141,7 +141,7 @@ def test_the_comparison_sees_each_kind_of_difference() -> None:
 
 
 #: The folders of `crates/session/src`, from the top: a file may use items of its own folder and of folders below.
-FOLDERS = ("session", "party", "plan", "run", "memory", "work")
+FOLDERS = ("session", "party", "plan", "run", "memory", "pool", "work")
 
 
 def folders_used(text: str) -> set[str]:

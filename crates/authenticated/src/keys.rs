@@ -291,6 +291,14 @@ impl Keys {
         hash
     }
 
+    /// Returns alpha and Delta as bytes, which [`Secrets::unpack`] reads; none at a party that deals.
+    pub fn secrets(&self) -> Zeroizing<Vec<u8>> {
+        if self.watches() {
+            return Zeroizing::default();
+        }
+        Secrets::pack(self.params, self.dealt, &self.alpha, &self.delta)
+    }
+
     /// Returns this party's share of alpha.
     pub fn key(&self) -> u128 {
         u128::from(*self.alpha)

@@ -3,7 +3,6 @@
 use quorate_engine::{Misuse, Result};
 use zeroize::Zeroizing;
 
-use crate::keys::Keys;
 use crate::params::Params;
 
 const ALPHA_BYTES: usize = size_of::<u64>();
@@ -58,18 +57,13 @@ impl Secrets {
         }
         Ok(Secrets { alpha, delta: Zeroizing::new(u128::from_le_bytes(*delta)) })
     }
-}
 
-impl Keys {
-    /// Returns alpha and Delta as bytes, which [`Secrets::unpack`] reads; none at a party that deals.
-    pub fn secrets(&self) -> Zeroizing<Vec<u8>> {
-        if self.watches() {
-            return Zeroizing::default();
-        }
+    /// Returns keys as bytes, which [`Secrets::unpack`] reads.
+    pub(crate) fn pack(params: Params, dealt: bool, alpha: &u64, delta: &u128) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD_BYTES + ALPHA_BYTES + DELTA_BYTES));
-        bytes.extend(Secrets::head(self.params, self.dealt));
-        bytes.extend(&*Zeroizing::new(self.alpha.to_le_bytes()));
-        bytes.extend(&*Zeroizing::new(self.delta.to_le_bytes()));
+        bytes.extend(Self::head(params, dealt));
+        bytes.extend(&*Zeroizing::new(alpha.to_le_bytes()));
+        bytes.extend(&*Zeroizing::new(delta.to_le_bytes()));
         bytes
     }
 }

@@ -227,8 +227,8 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
         *self.lock_origin() = Some(origin);
     }
 
-    /// Returns the session that made the correlations, where it is another one. Keys of functions are evaluated with the
-    /// hash of the session that made them.
+    /// Returns the session that made the correlations, where it is another one. Keys of functions are evaluated with
+    /// the hash of the session that made them.
     pub fn origin(&self) -> Option<SessionId> {
         *self.lock_origin()
     }

@@ -86,8 +86,8 @@ pub struct Choices {
     given: BTreeMap<&'static str, &'static str>,
     /// The link for which costs are predicted, where the family chooses between protocols with the same result.
     pub link: Option<Link>,
-    /// Whether correlations come from a pool or go into one, so that none may depend on a value of the session: marks of
-    /// factors are then ignored.
+    /// Whether correlations come from a pool or go into one, so that none may depend on a value of the session: marks
+    /// of factors are then ignored.
     pub pooled: bool,
 }
 

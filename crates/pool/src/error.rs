@@ -1,5 +1,7 @@
 //! The errors of a pool.
 
+use crate::sizes::{KEY_BYTES, MOST_BUNDLES, PoolId};
+
 /// Why a pool cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
@@ -15,8 +17,8 @@ pub enum PoolError {
     },
     /// Another process has the pool open.
     #[error(
-        "the pool {folder} is in use by another process of this party: wait for its end, or give this session a pool of \
-         its own"
+        "the pool {folder} is in use by another process of this party: wait for its end, or give this session a pool \
+         of its own"
     )]
     InUse {
         /// The path of the folder.
@@ -30,8 +32,8 @@ pub enum PoolError {
     },
     /// A file that does not open under the store's key.
     #[error(
-        "the pool's file {file} does not open: it was altered, moved from elsewhere, or made with another key; name the \
-         store's own key as `store_key`, or remove the pool's folder at all parties and make the pool again"
+        "the pool's file {file} does not open: it was altered, moved from elsewhere, or made with another key; name \
+         its own key as `pool_key`, or remove the pool's folder at all parties and make the pool again"
     )]
     Altered {
         /// The name of the file.
@@ -66,18 +68,18 @@ pub enum PoolError {
     #[error("the pool is dead: {why}. Its correlations are of no use any more: make the pool again, at all parties")]
     Dead {
         /// The pool's identifier.
-        id: crate::PoolId,
+        id: PoolId,
         /// The reason, as the end of a sentence.
         why: String,
     },
     /// A store key of a wrong length.
-    #[error("the store's key has {bytes} bytes instead of {}", crate::KEY_BYTES)]
+    #[error("the pool's key has {bytes} bytes instead of {}", KEY_BYTES)]
     Key {
         /// The bytes that were given.
         bytes: usize,
     },
     /// More bundles than a lot may have.
-    #[error("a pool holds the correlations of at most {} runs of a kind: make fewer", crate::MOST_BUNDLES)]
+    #[error("a pool holds the correlations of at most {} runs of a kind: make fewer", MOST_BUNDLES)]
     TooMany,
     /// The system has no randomness.
     #[error("the operating system has no randomness to give")]

@@ -6,10 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::sealing::{KEY_BYTES, TAG_BYTES};
-
-/// The largest number of places of a lot that are not reserved: their keys are written with each change.
-pub const MOST_BUNDLES: u32 = 1 << 16;
+use crate::sealing::TAG_BYTES;
+use crate::sizes::{KEY_BYTES, MOST_BUNDLES};
 
 /// The number of correlations of each kind in one bundle.
 pub type Contents = BTreeMap<String, u64>;

@@ -6,8 +6,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `pool` | the pool's identifier, its owner, the prices of plans |
-//! | `<lot>.ledger` | the contents of a bundle, the places that were made and reserved, and the keys of all that are not |
-//! | `<lot>.blocks` | bundles at fixed places, each sealed under its own random key |
+//! | a lot's ledger | the contents of a bundle, the places that were made and reserved, and the keys of those left |
+//! | a lot's blocks | bundles at fixed places, each sealed under its own random key |
 //! | `lock` | empty; locked by the process that has the pool open |
 //!
 //! The first two are sealed under keys that are derived from the store's key. A change replaces the file: it is written
@@ -44,10 +44,12 @@ mod ledger;
 mod life;
 mod pool;
 mod sealing;
+mod sizes;
 
 pub use disk::Disk;
 pub use error::PoolError;
 pub use folder::Folder;
-pub use ledger::{Batch, Contents, Lot, LotId, MOST_BUNDLES, Places};
-pub use pool::{Bundle, Owner, Pool, PoolId};
-pub use sealing::{KEY_BYTES, StoreKey};
+pub use ledger::{Batch, Contents, Lot, LotId, Places};
+pub use pool::{Bundle, Owner, Pool};
+pub use sealing::StoreKey;
+pub use sizes::{KEY_BYTES, MOST_BUNDLES, PoolId};

@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 use crate::disk::{Disk, replace};
 use crate::error::PoolError;
 use crate::folder::Folder;
-use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, MOST_BUNDLES, Reserved, sealed_bytes};
+use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, Reserved, sealed_bytes};
 use crate::life::{Life, Secrets};
 use crate::sealing::{Key, StoreKey, TAG_BYTES, open_file, open_once, random, seal_file, seal_once};
+use crate::sizes::{MOST_BUNDLES, PoolId};
 
 /// The format of all files.
 const FORMAT: u32 = 1;
@@ -18,9 +19,6 @@ const HEADER: &str = "pool";
 const LEDGER: &str = ".ledger";
 const BLOCKS: &str = ".blocks";
 const NEW: &str = ".new";
-
-/// The name of a pool, the same at all parties.
-pub type PoolId = [u8; 32];
 
 /// The party and the session for which a pool is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::PoolError;
+use crate::sizes::KEY_BYTES;
 
-/// The bytes of a key.
-pub const KEY_BYTES: usize = 32;
 /// The bytes that follow a sealed bundle.
 pub(crate) const TAG_BYTES: usize = 16;
 

@@ -245,7 +245,7 @@ fn a_pool_is_for_one_party_its_certificates_and_options() {
     says(Owner { pins: [6; 32], ..owner() }, "with other certificates");
     says(Owner { terms: "rss, trunc=probabilistic".into(), ..owner() }, "one with rss, trunc=probabilistic");
     let other_key = StoreKey::take(&mut [8; 32]).unwrap();
-    assert!(refused(owner(), other_key).contains("store_key"));
+    assert!(refused(owner(), other_key).contains("pool_key"));
     machine.number.set(1);
     assert!(refused(owner(), key()).contains("was copied"));
 }

@@ -12,7 +12,7 @@ pub(crate) struct Content(pub Inner);
 impl Content {
     /// Returns the number of correlations by kind.
     fn counts(&self) -> std::collections::BTreeMap<String, u64> {
-        self.0.counts().clone()
+        self.0.by_name().clone()
     }
 
     fn __eq__(&self, other: &Content) -> bool {

@@ -78,7 +78,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Returns the outcome of a run that computed nothing, but made a branch.
     pub fn of_branch(branch: Agreed) -> Outcome {
-        Outcome { branch: Some(branch), ..Outcome::of_bundles(vec![], RunStats::default()) }
+        Outcome { branch: Some(branch), ..Outcome::of_bundles(vec![], Default::default()) }
     }
 
     /// Returns the outcome of a run that made bundles for a pool.

@@ -13,7 +13,8 @@ use zeroize::Zeroizing;
 
 use crate::error::SessionError;
 
-/// The correlations of one run: what a pool makes for it, and where it finds them. Runs with equal contents share a lot.
+/// The correlations of one run: what a pool makes for it, and where it finds them. Runs with equal contents share a
+/// lot.
 #[derive(Clone)]
 pub struct Content {
     /// The number of correlations by kind, with all that tells kinds apart; in the order of a bundle.
@@ -42,7 +43,7 @@ pub(crate) type Kinds<K> = BTreeMap<String, (K, usize)>;
 
 impl Content {
     /// Returns the number of correlations by the names of their kinds in messages.
-    pub fn counts(&self) -> &BTreeMap<String, u64> {
+    pub fn by_name(&self) -> &BTreeMap<String, u64> {
         &self.named
     }
 

@@ -197,11 +197,14 @@ pub(crate) fn with(pool: &[u8], mut rest: Vec<u8>) -> Vec<u8> {
     rest
 }
 
+/// A note of each party.
+type Notes = Vec<Vec<u8>>;
+
 /// Splits the parties' notes into what they say of pools and the rest.
 ///
 /// # Errors
 /// [`Error::Malformed`].
-pub(crate) fn split(notes: &[Vec<u8>]) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
+pub(crate) fn split(notes: &[Vec<u8>]) -> Result<(Notes, Notes)> {
     let one = |(peer, note): (usize, &Vec<u8>)| {
         let parts = note.split_first_chunk().and_then(|(len, rest)| {
             rest.split_at_checked(u32::from_le_bytes(*len) as usize).map(|(pool, rest)| (pool.to_vec(), rest.to_vec()))

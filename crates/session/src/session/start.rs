@@ -143,7 +143,8 @@ impl Session {
     /// before the parties connect, and stays open as long as the session.
     ///
     /// # Errors
-    /// Those of [`Session::connect`]; [`SessionError::NoPools`], [`SessionError::Pool`]; different pools at two parties.
+    /// Those of [`Session::connect`]; [`SessionError::NoPools`], [`SessionError::Pool`]; different pools at two
+    /// parties.
     pub fn connect_with(
         config: &Config,
         options: Options,
