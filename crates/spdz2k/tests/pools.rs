@@ -7,7 +7,7 @@ use quorate_crypto::{Seed, SessionId};
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::testing::pools::{another_session_gives_the_same_results, made_in_another};
-use quorate_gadgets::{Choices, Family, Gadgets, Pools, Revokes, Width};
+use quorate_gadgets::{Choices, Family, Gadgets, MakesAhead, Pools, Revokes, Width};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
 use zeroize::Zeroizing;

@@ -169,6 +169,6 @@ fn keys_of_another_party_or_of_other_options_are_refused() {
         dry::run(me, N, Phase::Offline, set_up).err()
     };
     assert_eq!((refused(0, &secrets[0]), refused(2, &secrets[2])), (None, None));
-    assert!(matches!(refused(2, &secrets[0]), Some(Error::Misuse(_))), "party 2 takes no keys");
-    assert!(matches!(refused(0, &secrets[2]), Some(Error::Misuse(_))), "party 0 needs keys");
+    assert!(matches!(refused(2, &secrets[0]), Some(Error::Misuse { .. })), "party 2 takes no keys");
+    assert!(matches!(refused(0, &secrets[2]), Some(Error::Misuse { .. })), "party 0 needs keys");
 }

@@ -4,7 +4,7 @@
 use quorate_adversary::{Adversary, By, Twist};
 use quorate_engine::testing::Liar;
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Pools, Revokes};
+use quorate_gadgets::{MakesAhead, Pools, Revokes};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
 
