@@ -177,7 +177,9 @@ def test_network_numbers(numbers: tuple[float, float]) -> None:
 def test_options_of_other_releases_are_refused_by_name(options: dict[str, Any]) -> None:
     (name,) = options
     refused(qr.ConfigError, ValueError, lambda: qr.local(**options), name, "protocol, parties, network, strict, trunc")
-    refused(qr.ConfigError, ValueError, lambda: qr.connect("party.toml", **options), name, "path, session, strict")
+    refused(
+        qr.ConfigError, ValueError, lambda: qr.connect("party.toml", **options), name, "path, session, pool, strict"
+    )
 
 
 @pytest.mark.parametrize(

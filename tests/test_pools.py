@@ -217,6 +217,11 @@ def test_the_key_of_a_pool(tmp_path: Path) -> None:
     assert pool_of(config, "q") == PoolFolder(Path("q"), tmp_path / "k")
 
 
+def test_a_pool_has_a_folder(pair: Pooled) -> None:
+    ended = pair.start("preprocess", 0, "--times", "1", pool=False).end()
+    assert ended.status == 2 and "name the folder of the pool: --pool DIR" in ended.err
+
+
 @pytest.mark.parametrize("times", ["0", "-1", "65537"])
 def test_times_have_bounds(pair: Pooled, times: str) -> None:
     ended = pair.start("preprocess", 0, "--times", times).end()

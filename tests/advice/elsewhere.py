@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advice import clients, console, jobs, kept, operations
+from advice import clients, console, jobs, kept, operations, pools
 
 #: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
 #: stand words that select runs by the name of their parameters (see `heard`).
@@ -12,6 +12,7 @@ BY_TEST: dict[str, list[str]] = {
     **jobs.BY_TEST,
     **kept.BY_TEST,
     **operations.BY_TEST,
+    **pools.BY_TEST,
     "test_branches.py::test_branches_of_a_local_session": [
         "reveal something that depends on it before that, or build it in the branch",
     ],
@@ -392,6 +393,7 @@ BY_TEST: dict[str, list[str]] = {
 
 #: What only the tests of a crate meet: the file, and the error.
 IN_CRATES: dict[str, tuple[str, str]] = {
+    **pools.IN_CRATES,
     "this branch has had {} requests, the most that it may have: make another branch": (
         "crates/session/src/session/branching_tests.rs",
         "SessionError::WornOut",
@@ -429,6 +431,7 @@ def listed(file: str, name: str) -> list[str]:
 
 #: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
+    **pools.NO_ADVICE,
     "about jobs, and they wait: compare its clock, and see its log": "a line of the log: test_job_serve looks for it",
     "  list of servers: {}": "a caption",
     "the program is code with the rights of this server's user: read it": "said whenever a program is approved",

@@ -5,10 +5,10 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `pool` | the pool's identifier, its owner, the prices of plans |
+//! | the header | the pool's identifier, its owner, the prices of plans |
 //! | a lot's ledger | the contents of a bundle, the places that were made and reserved, and the keys of those left |
 //! | a lot's blocks | bundles at fixed places, each sealed under its own random key |
-//! | `lock` | empty; locked by the process that has the pool open |
+//! | the lock | empty; locked by the process that has the pool open |
 //!
 //! The first two are sealed under keys that are derived from the store's key. A change replaces the file: it is written
 //! under another name, synced, renamed, and the folder is synced.

@@ -40,13 +40,16 @@ pub fn note(bytes: &[u8], nodes: usize) -> Result<Vec<(u32, u32)>, Error> {
     Ok(note.dropped.iter().map(|(first, last)| (first.0, last.0)).collect())
 }
 
-/// Reads what a peer tells of its pool in a setup. Returns the number of lots, and of places in all of them; `None`
-/// where the peer has no pool.
+/// Reads what a peer tells of its pool in a setup, or before a run in which the parties have as many lots as fit into
+/// the bytes. Returns the number of lots, and of places in all of them; `None` where the peer has no pool.
 ///
 /// # Errors
 /// [`Error::Malformed`].
 pub fn pool(bytes: &[u8]) -> Result<Option<(usize, u64)>, Error> {
-    let offer = notes::read(1, bytes)?;
+    let _ = notes::read_run(1, bytes, bytes.len() / 8);
     let places = |has: &notes::Has| has.stretches.iter().map(|s| u64::from(s.end - s.start)).sum::<u64>();
-    Ok(offer.map(|offer| (offer.lots.len(), offer.lots.values().map(places).sum())))
+    Ok(match notes::read_told(1, bytes)? {
+        notes::Told::Live(offer) => Some((offer.lots.len(), offer.lots.values().map(places).sum())),
+        _ => None,
+    })
 }

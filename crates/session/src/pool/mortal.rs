@@ -71,7 +71,7 @@ fn common(me: usize, each: &[&Has]) -> Result<Common, SessionError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::notes::Stretch;
+    use crate::pool::notes::Stretch;
     use super::*;
     use quorate_pool::LotId;
 
