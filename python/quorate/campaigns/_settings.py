@@ -144,8 +144,8 @@ class Settings:
         serve.done(["listen", *names, "party", "limits", "jobs", "metrics", "console"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
         timeout, limits_ = _peer_timeout_s(party), Limits(**stated)
-        beside = (jobs, metrics, at_once, timeout, console, audit)
-        return Settings(*where, *keys, limits_, party.file, len(parties), *beside)
+        told: dict[str, Any] = {"at_once": at_once, "peer_timeout_s": timeout, "console": console, "audit": audit}
+        return Settings(*where, *keys, limits_, party.file, len(parties), jobs, metrics, **told)
 
 
 def _console(serve: _File, certificate: Path, key: Path) -> ConsoleSettings:
