@@ -21,7 +21,8 @@ fn use_up(world: &mut World, what: &str) -> (usize, usize) {
     loop {
         let results = world.deploy(|_| PoolMode::Use, |seated| seated.run_all());
         sessions += 1;
-        if results.iter().all(|result| matches!(result, Err(SessionError::PoolExhausted { .. }))) {
+        if results.iter().any(|result| matches!(result, Err(SessionError::PoolExhausted { .. }))) {
+            assert!(results.iter().all(Result::is_err), "{what}: {results:?}");
             return (ran, sessions);
         }
         for result in results {

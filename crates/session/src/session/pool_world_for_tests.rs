@@ -314,7 +314,7 @@ impl World {
     }
 }
 
-/// A program of two runs: products and comparisons of numbers, and then matrix products with the results.
+/// A program of two runs: products and comparisons of numbers, and then comparisons of matrix products with the results.
 pub(super) struct Program {
     pub first: [NodeId; 2],
     pub second: NodeId,
@@ -342,7 +342,9 @@ impl Program {
         let product = binary(session, BinaryOp::Mul, x, y);
         let less = binary(session, BinaryOp::Lt, x, y);
         let turned = session.build(here(), |mut b| b.transpose(y, None)).unwrap();
-        let second = session.build(here(), |mut b| b.matmul(product, turned)).unwrap();
+        let square = session.build(here(), |mut b| b.matmul(product, turned)).unwrap();
+        let mirrored = session.build(here(), |mut b| b.transpose(square, None)).unwrap();
+        let second = binary(session, BinaryOp::Lt, square, mirrored);
         Program { first: [product, less], second }
     }
 }
@@ -351,9 +353,10 @@ impl Program {
 pub(super) fn expected() -> [Vec<Data>; 2] {
     let product: Vec<i64> = X.iter().zip(&Y).map(|(x, y)| x * y).collect();
     let less = X.iter().zip(&Y).map(|(x, y)| x < y).collect();
-    let cell = |i: usize, j: usize| (0..3).map(|k| product[3 * i + k] * Y[3 * j + k]).sum();
-    let second = vec![cell(0, 0), cell(0, 1), cell(1, 0), cell(1, 1)];
-    [vec![Data::Ints(product), Data::Bools(less)], vec![Data::Ints(second)]]
+    let cell = |i: usize, j: usize| (0..3).map(|k| product[3 * i + k] * Y[3 * j + k]).sum::<i64>();
+    let [above, below] = [cell(0, 1), cell(1, 0)];
+    let second = vec![false, above < below, below < above, false];
+    [vec![Data::Ints(product.clone()), Data::Bools(less)], vec![Data::Bools(second)]]
 }
 
 impl Seated {
