@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quorate_crypto::SessionId;
 use quorate_engine::testing::parties;
-use quorate_engine::{Axis, Ctx, Demand, EdaBits, Form, Linear, MaterialOf, Party, Phase, Result, Traffic};
+use quorate_engine::{Axis, Ctx, Demand, EdaBits, Form, Linear, MaterialOf, Party, Phase, Result};
 use quorate_ring::{Conv, Ring, Vector};
 use zeroize::Zeroizing;
 
@@ -123,7 +123,7 @@ pub fn run_from_pool<S: Family, T: Send>(
         left.fill(&s, as_own).unwrap();
         let mut run = party.begin_alone().unwrap();
         let out = run.phase(Phase::Online, async |ctx| checked(&s, ctx).await);
-        assert_eq!(run.finish().offline, Traffic::default(), "nothing is made");
+        assert_eq!(run.finish().offline.bytes(), 0, "nothing is made");
         party.leave(out.is_err());
         assert!(s.stock().origin().is_some() != as_own);
         s.forget();
@@ -208,7 +208,8 @@ async fn masks<S: Family>(s: &S, ctx: &Ctx) -> Result<Vec<Vec<bool>>> {
     let (r, low, top) = (open(s, ctx, r).await?, open(s, ctx, low).await?, open(s, ctx, top).await?);
     let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).map(|(x, y)| x == y).collect::<Vec<_>>();
     let of = |x: &[u64], change: fn(u64) -> u64| x.iter().map(|&x| change(x)).collect::<Vec<_>>();
-    assert!(value.iter().any(|v| *v != value[0]) && r.iter().any(|v| *v != r[0]));
+    let vary = |x: &[u64]| x.iter().any(|v| *v != x[0]);
+    assert!(ctx.is_dry() || vary(&value) && vary(&r));
     Ok(vec![
         alike(&value, &bits),
         alike(&shifted, &of(&value, |v| v >> 9)),
