@@ -58,6 +58,9 @@ pub enum PoolError {
         /// What this session has instead.
         here: String,
     },
+    /// A pool that was made in the folder since this process looked.
+    #[error("another process has made a pool in this folder meanwhile: start again")]
+    Taken,
     /// A pool in another folder than the one in which it was made.
     #[error(
         "the pool was copied, restored from a backup, or moved from another disk: its correlations may have been used, \

@@ -119,7 +119,7 @@ impl<D: Disk> Pool<D> {
     /// Makes a pool without lots. A pool of which nothing is left may be in the folder, and is removed.
     ///
     /// # Errors
-    /// [`PoolError::Disk`].
+    /// [`PoolError::Taken`] where another process has made one in it; [`PoolError::Disk`].
     pub fn create(disk: D, key: StoreKey, owner: Owner, id: PoolId, prices: Vec<u8>) -> Result<Pool<D>, PoolError> {
         Self::created(disk, key, owner, (id, prices, Life::Free))
     }
@@ -129,7 +129,7 @@ impl<D: Disk> Pool<D> {
     /// the folder, and is removed.
     ///
     /// # Errors
-    /// [`PoolError::Disk`].
+    /// Those of [`Pool::create`].
     pub fn create_with_secrets(
         disk: D,
         key: StoreKey,
@@ -149,6 +149,7 @@ impl<D: Disk> Pool<D> {
         let header = Header { id, folder: disk.number()?, owner, prices, life };
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
         let names = pool.disk.names()?;
+        pool.check_replaceable(&names)?;
         pool.remove_lots(&names)?;
         pool.store_header()?;
         Ok(pool)
@@ -207,6 +208,23 @@ impl<D: Disk> Pool<D> {
         }
         of_pool.try_for_each(|name| self.disk.remove(name))?;
         self.disk.sync_names()
+    }
+
+    /// Refuses to replace a pool that has bundles left.
+    fn check_replaceable(&self, names: &[String]) -> Result<(), PoolError> {
+        let Some(file) = self.disk.read(HEADER)? else { return Ok(()) };
+        let there: Header = opened(&self.key.of_file(&[b"header"]), HEADER, &file)?;
+        if matches!(there.life, Life::Dead { .. } | Life::Open(_)) {
+            return Ok(());
+        }
+        for id in names.iter().filter_map(|name| lot_named(name, LEDGER)) {
+            let (name, key) = (file_of(id, LEDGER), self.key.of_file(&[b"ledger", &there.id, &id.0]));
+            let ledger: Ledger = opened(&key, &name, &self.disk.read(&name)?.unwrap_or_default())?;
+            if ledger.lot().left() > 0 {
+                return Err(PoolError::Taken);
+            }
+        }
+        Ok(())
     }
 
     fn store_header(&mut self) -> Result<(), PoolError> {

@@ -79,7 +79,9 @@ impl Chain {
             if is_at(&self.file.metadata()?, &self.path)? {
                 return Ok(());
             }
-            // Who holds the lock writes to the file at its path only: this one has no further lines.
+            // Who holds the lock writes to the file at its path only: this one has no further lines. Its last one may be
+            // of a process that has not synced it yet.
+            self.file.sync_data()?;
             let end = self.end()?;
             if end.sequence > 0 {
                 self.before = Some(end);

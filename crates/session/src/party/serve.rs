@@ -22,7 +22,7 @@ use super::shared::{Holds, Shared};
 use super::tracks::{Seat, SitsBeside};
 use super::worker::{State, Worker};
 use crate::error::SessionError;
-use crate::options::Options;
+use crate::options::{Options, PoolMode};
 use crate::party::store::Store;
 use crate::plan::{Pricing, Setting};
 use crate::pool::{Purse, Source};
@@ -167,6 +167,7 @@ impl<B: Family> Worker<B> {
     /// Reacts to a run that did not end well: keys may become unusable, and with them the pool that has them.
     fn cut_off(&mut self, error: &SessionError) {
         let State { backend, purse, .. } = &mut self.state;
+        purse.iter_mut().for_each(Purse::fail);
         backend.cut_off();
         if purse.is_some() && error.is_deviation() {
             backend.revoke();
@@ -243,8 +244,10 @@ impl Place {
         let used = pool.as_ref().zip(agreed.as_ref());
         let stored = used.and_then(|(pool, agreed)| pool.prices(agreed)).and_then(Rates::from_bytes);
         let secrets = used.and_then(|(pool, agreed)| pool.secrets(agreed));
+        let lacks_secrets = B::HAS_SECRETS && options.pool == PoolMode::Use && secrets.is_none();
         let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
             let backend = match &secrets {
+                None if lacks_secrets => return Err(Error::Bug { what: "a pool without the secrets of its bundles" }),
                 Some(secrets) => B::set_up_from_pool(ctx, coins.as_ref(), &options.choices, secrets).await?,
                 None => B::setup(ctx, coins.as_ref(), &options.choices).await?,
             };

@@ -158,8 +158,8 @@ impl<B: Family> Worker<B> {
         }
         job.progress.counts(sent);
         if let Err(refusal) = planned.allowed.check(graph, &planned.dry.need, planned.limit) {
-            // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
-            if state.prices.is_none() {
+            // All parties refuse for the same reason, so no party has to be told, unless plans are compared below.
+            if state.prices.is_none() && state.purse.is_none() {
                 run.finish();
             }
             return Err(refusal);

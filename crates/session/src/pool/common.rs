@@ -109,9 +109,11 @@ pub(crate) fn agree(mode: PoolMode, offers: &[Option<Offer>]) -> Result<Agreed, 
     let lacking: Vec<usize> = (0..offers.len()).filter(|&party| offers[party].is_none()).collect();
     let all: Vec<&Offer> = offers.iter().flatten().collect();
     let alike = all.windows(2).all(|two| (two[0].id, two[0].prices) == (two[1].id, two[1].prices));
-    let is_worthless = !lacking.is_empty() || !alike && all.iter().any(|offer| offer.is_empty());
     match mode {
-        PoolMode::Make if is_worthless => return Ok(Agreed::New),
+        // A folder that was not mounted, or a wrong name, erases nothing that is of use.
+        PoolMode::Make if (!lacking.is_empty() || !alike) && all.iter().all(|offer| offer.is_empty()) => {
+            return Ok(Agreed::New);
+        }
         _ if !lacking.is_empty() => return Err(SessionError::NoPool { parties: numbers(&lacking) }),
         _ if !alike => return Err(SessionError::PoolsUnlike),
         _ => {}
@@ -262,8 +264,10 @@ mod tests {
         assert!(matches!(used(&[None, full(1), None]), Err(SessionError::NoPool { parties }) if parties == "0, 2"));
         assert!(matches!(used(&[full(1), full(2)]), Err(SessionError::PoolsUnlike)));
         assert!(matches!(made(&[full(1), full(2)]), Err(SessionError::PoolsUnlike)));
-        assert!(matches!(made(&[full(1), offer(2, &[])]), Ok(Agreed::New)));
-        assert!(matches!(made(&[full(1), None]), Ok(Agreed::New)));
+        assert!(matches!(made(&[full(1), offer(2, &[])]), Err(SessionError::PoolsUnlike)));
+        assert!(matches!(made(&[full(1), None]), Err(SessionError::NoPool { .. })));
+        assert!(matches!(made(&[offer(1, &[]), None]), Ok(Agreed::New)));
+        assert!(matches!(made(&[offer(1, &[]), offer(2, &[])]), Ok(Agreed::New)));
         assert!(matches!(made(&[offer(1, &[]), offer(1, &[])]), Ok(Agreed::Same(_))));
         let mut priced = full(1);
         priced.as_mut().unwrap().prices = [1; 32];

@@ -98,14 +98,34 @@ pub(crate) fn make<B: Family>(
     let most_bytes = most_bytes.map_or(BATCH_BYTES, |most| BATCH_BYTES.min(most / 4));
     let all = supplies.iter().map(|supply| Filling::of(supply, &offers, (backend, most_bytes)));
     let all: Vec<Filling<'_, B>> = all.collect::<Result<_, Error>>()?;
-    run.compare(hash(&backend.origin(), &all))?;
+    for lot in &all {
+        check_numbers::<B>(lot.id, purse, &offers)?;
+        let room = MOST_BUNDLES.saturating_sub(lot.common.end - lot.common.reserved);
+        if lot.wanted.saturating_sub(lot.level()) > room {
+            return Err(PoolError::TooMany.into());
+        }
+    }
     let lots: BTreeSet<LotId> = offers.iter().flat_map(|offer| offer.lots.keys().copied()).collect();
     if lots.union(&all.iter().map(|lot| lot.id).collect()).count() > MOST_LOTS {
         return Err(
             Error::from(Misuse::Other { what: "a pool has correlations for at most 1,024 different runs" }).into()
         );
     }
+    run.compare(hash(&backend.origin(), &all))?;
     all.iter().map(|lot| fill((run, backend), purse, lot)).collect()
+}
+
+/// Refuses numbers of a lot that no party can have reached from what this one has. Where parties may cheat, all that
+/// was made is from this session, so the numbers are alike.
+fn check_numbers<B: Family>(id: LotId, purse: &Purse, offers: &[Offer]) -> Result<(), SessionError> {
+    let ours = purse.pool.lots().get(&id).map_or((0, 0), |lot| (lot.reserved, lot.end));
+    for (party, offer) in offers.iter().enumerate() {
+        let theirs = offer.lots.get(&id).map_or((0, 0), |has| (has.reserved, has.end));
+        if theirs.1.abs_diff(ours.1) > MOST_BUNDLES || B::HAS_SECRETS && theirs != ours {
+            return Err(SessionError::PoolNumbers { party, what: "made", theirs: theirs.1, ours: ours.1 });
+        }
+    }
+    Ok(())
 }
 
 /// Makes the bundles that a lot lacks.
@@ -125,9 +145,6 @@ fn fill<B: Family>(
     let mut left = before;
     while left < lot.wanted {
         let count = lot.together.min(lot.wanted - left);
-        if count > MOST_BUNDLES.saturating_sub(lot.common.end - lot.common.reserved + (left - before)) {
-            return Err(PoolError::TooMany.into());
-        }
         let bundles = made((run, backend), lot.kinds, count as usize)?;
         // Places of one run are in one batch: where it is cut off, no other run makes bundles for them.
         pool.append(lot.id, batch(&backend.origin(), number), bundles)?;

@@ -71,8 +71,8 @@ fn common(me: usize, each: &[&Has]) -> Result<Common, SessionError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::pool::notes::Stretch;
     use super::*;
+    use crate::pool::notes::Stretch;
     use quorate_pool::LotId;
 
     fn offer(id: u8, reserved: u32, end: u32) -> Offer {

@@ -115,7 +115,7 @@ impl Source {
             let next = common.reserved;
             lots.insert(id, Lot { common, next, reserved: next });
         }
-        Ok(Purse { pool, lots })
+        Ok(Purse { pool, lots, has_failed: false })
     }
 }
 
@@ -132,6 +132,8 @@ struct Lot {
 pub(crate) struct Purse {
     pub pool: Box<dyn Keeps>,
     lots: BTreeMap<LotId, Lot>,
+    /// Whether a run has ended in an error. Others may have begun it with a place that this party has not begun.
+    has_failed: bool,
 }
 
 /// The place of a lot on which the parties agreed for a run.
@@ -169,6 +171,11 @@ impl Purse {
         let each: Vec<Vec<At>> = each.collect::<Result<_>>()?;
         let Some(at) = self.lots.keys().position(|lot| *lot == id) else { return Ok(None) };
         let (common, here) = (&self.lots[&id].common, each.iter().map(|party| party[at]));
+        for (peer, at) in here.clone().enumerate() {
+            if at.next.max(at.reserved) > common.end {
+                return Err(Error::Malformed { peer, what: "state of a pool" });
+            }
+        }
         let next = here.clone().map(|at| at.next).max().unwrap_or(0);
         let Some((place, batch)) = common.place(next) else { return Ok(None) };
         let reserve = common.to_reserve(place, here.map(|at| at.reserved));
@@ -206,14 +213,16 @@ impl Purse {
         Ok(())
     }
 
-    /// Takes the bundle of a run, once all parties have reserved its place. No later run gets this place or an earlier
-    /// one, whatever becomes of this run.
+    /// Notes that a run has ended in an error: nothing is given back any more.
+    pub fn fail(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// Takes the bundle of a run, once all parties have reserved its place.
     ///
     /// # Errors
     /// [`PoolError`]; [`Error::Bug`] for another batch than the parties agreed on.
-    pub fn take(&mut self, taken: Place) -> std::result::Result<Bundle, SessionError> {
-        self.begin(taken);
-        let Place { lot: id, place, batch, .. } = taken;
+    pub fn take(&mut self, Place { lot: id, place, batch, .. }: Place) -> std::result::Result<Bundle, SessionError> {
         let bundle = self.pool.take(id, place)?;
         match notes::tag(&bundle.batch) == batch {
             true => Ok(bundle),
@@ -221,11 +230,13 @@ impl Purse {
         }
     }
 
-    /// Gives back, at the end of the session, what was reserved and not used. What cannot be given back is lost. A pool
-    /// with secrets is dead from now on unless the session ended well.
+    /// Gives back, at the end of the session, what was reserved and not used, unless a run has failed. What cannot be
+    /// given back is lost. A pool with secrets is dead from now on unless the session ended well.
     pub fn release(mut self, has_ended_well: bool) {
-        for (&id, lot) in &self.lots {
-            let _ = self.pool.release(id, lot.next);
+        if !self.has_failed {
+            for (&id, lot) in &self.lots {
+                let _ = self.pool.release(id, lot.next);
+            }
         }
         if has_ended_well {
             let _ = self.pool.leave();

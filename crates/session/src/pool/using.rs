@@ -35,9 +35,7 @@ impl Spending {
         let Some(content) = Content::of::<B>(demand.totals()) else { return Ok(None) };
         match purse.choose(content.lot(), notes)? {
             Some(place) => {
-                if B::HAS_SECRETS {
-                    purse.begin(place); // before anything is said of it
-                }
+                purse.begin(place); // before anything is said of it
                 Ok(Some(Spending { content, place }))
             }
             None => Err(exhausted(&content, purse)),

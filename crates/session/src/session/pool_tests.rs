@@ -119,7 +119,7 @@ fn sessions_of_other_modes_do_what_they_say() {
     all(world.deploy(
         |_| PoolMode::Use,
         |seated| {
-            let program = Program::build(&mut seated.session);
+            Program::build(&mut seated.session);
             assert!(matches!(seated.session.make_pool(vec![]), Err(SessionError::MakesNoPool)));
             assert!(matches!(seated.session.branch("a").err(), Some(SessionError::PoolBranch)));
             Ok(())

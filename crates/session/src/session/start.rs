@@ -9,7 +9,7 @@ use std::time::Duration;
 use quorate_crypto::Seed;
 use quorate_engine::Party;
 use quorate_graph::{Graph, Network, Rings, Rules, Watch};
-use quorate_net::Net;
+use quorate_net::{Net, WIRE_VERSION};
 use quorate_pool::Owner;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
@@ -65,7 +65,9 @@ fn source(
         (PoolMode::Use | PoolMode::Make, Some(at)) if protocol.has_pools() => {
             protocol.check_pools(&options.choices)?;
             let (me, parties) = (config.me as u32, config.parties.len() as u32);
-            let owner = Owner { me, parties, pins: config.pins()?, terms: shared.into() };
+            // Another wire version may mean other words by the same kinds.
+            let terms = format!("wire version {WIRE_VERSION}; {shared}");
+            let owner = Owner { me, parties, pins: config.pins()?, terms };
             Ok(Some(Source::new(Box::new(InFolder { at, owner }))?))
         }
         _ => Err(SessionError::NoPools),
