@@ -362,10 +362,9 @@ pub(super) fn expected() -> [Vec<Data>; 2] {
 impl Seated {
     pub fn make(&mut self, times: u32) -> Result<Vec<Level>, SessionError> {
         let program = Program::build(&mut self.session);
-        let plans = [
-            self.session.plan(&program.first.map(|node| (node, None)), &[], None)?,
-            self.session.plan(&[(program.second, None)], &program.first, None)?,
-        ];
+        let first = self.session.plan(&program.first.map(|node| (node, None)), &[], None)?;
+        let second = self.session.plan(&[(program.second, None)], &first.executed, None)?;
+        let plans = [first, second];
         let contents = plans.into_iter().map(|plan| plan.content.expect("both runs have correlations"));
         let request = self.session.make_pool(contents.map(|content| Supply { content, times }).collect())?;
         self.session.made(request)
