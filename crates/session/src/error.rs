@@ -358,6 +358,11 @@ impl SessionError {
         matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { cause: Cause::Interrupted, .. }))
     }
 
+    /// Returns whether all parties refuse a run so, before anything of it is sent.
+    pub(crate) fn is_of_all_parties(&self) -> bool {
+        matches!(self, SessionError::PoolExhausted { .. } | SessionError::NotPoolable { .. })
+    }
+
     /// Returns whether a run ended so because a party did not follow the protocol, or was said not to.
     pub(crate) fn is_deviation(&self) -> bool {
         use Error::{Aborted, Cheating, Malformed};

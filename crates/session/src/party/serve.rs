@@ -167,7 +167,9 @@ impl<B: Family> Worker<B> {
     /// Reacts to a run that did not end well: keys may become unusable, and with them the pool that has them.
     fn cut_off(&mut self, error: &SessionError) {
         let State { backend, purse, .. } = &mut self.state;
-        purse.iter_mut().for_each(Purse::fail);
+        if !error.is_of_all_parties() {
+            purse.iter_mut().for_each(Purse::fail);
+        }
         backend.cut_off();
         if purse.is_some() && error.is_deviation() {
             backend.revoke();

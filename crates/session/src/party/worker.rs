@@ -25,7 +25,7 @@ use crate::plan::lines::by_line;
 use crate::plan::prices::DryRuns;
 use crate::plan::remembered_runs::{Likeness, Remembered};
 use crate::plan::{Predicted, Pricing, Setting};
-use crate::pool::{self, Purse, Spending, Supply};
+use crate::pool::{self, Purse, Spending, Supply, meet};
 use crate::reveals::confirms;
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
@@ -164,15 +164,25 @@ impl<B: Family> Worker<B> {
             }
             return Err(refusal);
         }
+        let plan = || plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
         if let Some(purse) = &mut state.purse {
-            planned.spending = Spending::of::<B>(purse, &planned.dry.demand, graph, &pooled)?;
-        }
-        if state.prices.is_some() || state.purse.is_some() {
-            let plan = plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
-            run.compare(match state.purse {
-                Some(_) => Spending::hash(&state.backend.origin(), &plan, planned.spending.as_ref()),
-                None => plan,
-            })?;
+            let session = state.backend.origin();
+            match Spending::of::<B>(purse, &planned.dry.demand, graph, &pooled) {
+                Ok(spending) => {
+                    run.compare(Spending::hash(&session, &plan(), spending.as_ref()))?;
+                    planned.spending = spending;
+                }
+                Err(refusal) if refusal.is_of_all_parties() => {
+                    // Each party finds it by itself, and goes on once all have.
+                    run.compare(Spending::hash_of_refusal(&session, &plan()))?;
+                    run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
+                    run.finish();
+                    return Err(refusal);
+                }
+                Err(error) => return Err(error),
+            }
+        } else if state.prices.is_some() {
+            run.compare(plan())?;
         }
         state.carry_out(run, planned, &job, (started, wire_before)).map(Some)
     }

@@ -36,4 +36,4 @@ pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};
 pub(crate) use purse::{Purse, Source};
-pub(crate) use using::Spending;
+pub(crate) use using::{Spending, meet};

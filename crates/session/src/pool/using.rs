@@ -56,6 +56,13 @@ impl Spending {
         hasher.finalize().into()
     }
 
+    /// Returns a hash of the session's name and of the parties' plan for which the pool has no place.
+    pub fn hash_of_refusal(session: &SessionId, plan: &[u8; 32]) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("quorate/session/refused plan");
+        hasher.update(session.as_bytes()).update(plan);
+        hasher.finalize().into()
+    }
+
     /// Fills the stock for a run. Where some party has not reserved the place, all parties reserve it, and wait until
     /// all have done so.
     ///

@@ -247,7 +247,11 @@ pub(super) struct Seated {
 impl World {
     pub fn new((protocol, parties): (Protocol, usize)) -> World {
         let disks = (0..parties).map(|_| Memory::default()).collect();
-        let (options, taken) = (Options::default(), Arc::default());
+        let (mut options, taken) = (Options::default(), Arc::default());
+        if protocol == Protocol::Rss {
+            // By default, three parties compare without correlations.
+            options.family.insert("forms".into(), "edabits".into());
+        }
         World { protocol, disks, options, fault: None, taken, session: 0 }
     }
 
