@@ -358,9 +358,23 @@ impl SessionError {
         matches!(self, SessionError::Engine(Error::Interrupted | Error::Aborted { cause: Cause::Interrupted, .. }))
     }
 
-    /// Returns whether all parties refuse a run so, before anything of it is sent.
+    /// Returns whether all parties refuse a session or a run for this reason or a related one, before anything of it is
+    /// sent. Each finds it by what all have told, and goes on once all have.
     pub(crate) fn is_of_all_parties(&self) -> bool {
-        matches!(self, SessionError::PoolExhausted { .. } | SessionError::NotPoolable { .. })
+        use SessionError::{NoPool, NotPoolable, OldPool, Pool, PoolBehind, PoolDeadThere, PoolExhausted};
+        use SessionError::{PoolNumbers, PoolsUnlike};
+        matches!(
+            self,
+            PoolExhausted { .. }
+                | NotPoolable { .. }
+                | NoPool { .. }
+                | PoolsUnlike
+                | OldPool { .. }
+                | PoolDeadThere { .. }
+                | PoolNumbers { .. }
+                | PoolBehind { .. }
+                | Pool(PoolError::Dead { .. })
+        )
     }
 
     /// Returns whether a run ended so because a party did not follow the protocol, or was said not to.

@@ -25,7 +25,7 @@ use crate::error::SessionError;
 use crate::options::{Options, PoolMode};
 use crate::party::store::Store;
 use crate::plan::{Pricing, Setting};
-use crate::pool::{Purse, Source};
+use crate::pool::{Purse, Source, meet};
 
 /// A worker's ends of the channels that it shares with its session.
 pub(crate) struct Desk {
@@ -242,7 +242,14 @@ impl Place {
             true => pool.agree_on_mortal((options.pool, me), notes),
             false => pool.agree(options.pool, notes),
         });
-        let agreed = agreed.transpose()?;
+        let agreed = match agreed {
+            Some(Err(refusal)) if refusal.is_of_all_parties() => {
+                let _ = run.phase(Phase::Offline, async |ctx| meet(ctx).await);
+                run.finish();
+                return Err(refusal);
+            }
+            agreed => agreed.transpose()?,
+        };
         let used = pool.as_ref().zip(agreed.as_ref());
         let stored = used.and_then(|(pool, agreed)| pool.prices(agreed)).and_then(Rates::from_bytes);
         let secrets = used.and_then(|(pool, agreed)| pool.secrets(agreed));

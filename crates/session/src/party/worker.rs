@@ -173,7 +173,6 @@ impl<B: Family> Worker<B> {
                     planned.spending = spending;
                 }
                 Err(refusal) if refusal.is_of_all_parties() => {
-                    // Each party finds it by itself, and goes on once all have.
                     run.compare(Spending::hash_of_refusal(&session, &plan()))?;
                     run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
                     run.finish();
