@@ -453,3 +453,15 @@ def test_jobs_are_shown_without_results(inside: Desk, tmp_path: Path) -> None:
     assert "belongs to its requester" in own and job.hex()[:16] in pages["/jobs"] and "11.5 s" in pages["/jobs"]
     assert job.hex()[:8] in pages["/metrics"] and time.strftime("%d %b", time.gmtime()) in pages["/metrics"]
     assert not inside.net.jobs(0).queue.last(5)[0].result
+
+
+def test_costs_that_lack_a_number_break_no_page(inside: Desk, tmp_path: Path) -> None:
+    program = read_approval(approval(tmp_path, SUMS, inside.net.key, more=PARAMETERS))
+    with inside.store() as store:
+        approve(store, program)
+    inside.net.program = program.hash.hex()
+    job = inside.net.queued(servers=(0,))
+    queue = inside.net.jobs(0).queue
+    queue.start(job)
+    queue.ended(job, "done", measured=b'{"rounds": 1}')
+    assert {inside.get(path).status for path in ("/", "/jobs", f"/jobs/{job.hex()}", "/metrics")} == {200}

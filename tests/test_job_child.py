@@ -422,17 +422,22 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
     assert named(own) == "ProgramError"
 
 
+COSTS = {"seconds": 1.5, "bytes": 7, "rounds": 3}
+
+
 @pytest.mark.parametrize(
     ("told", "kept"),
     [
-        ({"seconds": 1.5, "bytes": 7, "predicted_rounds": 3}, True),
-        ({}, True),
-        ({"seconds": -1}, False),
-        ({"seconds": 1e18}, False),
-        ({"seconds": float("nan")}, False),
-        ({"bytes": True}, False),
-        ({"bytes": "7"}, False),
-        ({"salary": 90210}, False),
+        ({**COSTS, "predicted_rounds": 3}, True),
+        ({}, False),
+        ({"rounds": 1}, False),
+        ({"seconds": 1.5, "bytes": 7}, False),
+        ({**COSTS, "seconds": -1}, False),
+        ({**COSTS, "seconds": 1e18}, False),
+        ({**COSTS, "seconds": float("nan")}, False),
+        ({**COSTS, "bytes": True}, False),
+        ({**COSTS, "bytes": "7"}, False),
+        ({**COSTS, "salary": 90210}, False),
         ([7], False),
         (None, False),
     ],
