@@ -182,7 +182,7 @@ class Pages:
     def audit(self) -> dict[str, Any]:
         """The last lines of the party's audit log."""
         file = self.settings.audit
-        fields: dict[str, Any] = {"file": file, "entries": [], "trouble": "", "verdict": ""}
+        fields: dict[str, Any] = {"file": file, "entries": [], "trouble": "", "verdict": None}
         if file is None:
             return fields
         try:
