@@ -16,7 +16,7 @@ from consoling import SUMS, Desk, desk
 from jobbing import PARAMETERS, approval
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
-from quorate.console import Operator, _acts, _plans, operators, propose_program
+from quorate.console import Operator, _acts, _plans, add_operator, operators, propose_program, remove_operator
 from quorate.console._acts import Acts, acts
 from quorate.console._plans import Plans
 from quorate.console._source import lines_of
@@ -91,6 +91,27 @@ def test_approve_needs_the_tick_and_what_was_shown(inside: Desk, tmp_path: Path)
     with inside.store() as store:
         assert not approved(store)
     assert not decided(inside)
+
+
+def test_a_cookie_without_the_token_does_nothing(inside: Desk, tmp_path: Path) -> None:
+    """Another user of the operator's machine may get the cookie at another port of the same name."""
+    mark = tmp_path / "ran"
+    _, path = inside.program(tmp_path, f"open({str(mark)!r}, 'w').close()\n{SUMS}")
+    program = read_approval(approval(tmp_path, "# other\n" + SUMS, inside.net.key))
+    with inside.store() as store:
+        approve(store, program)
+        other = add_operator(store, "bob")
+    shown, paths = inside.shown(path), [f"{path}/{act}" for act in ("plan", "approve", "refuse")]
+    fields = {"csrf": inside.csrf(), "read": "yes", "run": "yes", "sure": "yes", "shown": shown}
+    fields |= {"parameter.rows": "5", "parameter.region": "north"}
+    for token in ("", "é", inside.token[:-1], other):
+        for one in (*paths, f"/programs/{program.hash.hex()}/revoke"):
+            answer = inside.post(one, {**fields, "token": token})
+            assert answer.status == 403 and b"the token in this form is not yours" in answer.body
+    assert not mark.exists() and not decided(inside) and inside.get(path).status == 200
+    with inside.store() as store:
+        remove_operator(store, "bob")
+        assert [one.hash for one in approved(store) if one.revoked_at is None] == [program.hash]
 
 
 def test_a_proposal_that_was_replaced_is_not_approved(inside: Desk, tmp_path: Path) -> None:

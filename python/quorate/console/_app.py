@@ -313,9 +313,18 @@ class Console:
 
     async def _act(self, act: Callable[[Session, bytes, Form], Response], request: Request) -> Response:
         form = await self._form(request)
-        return await run_in_threadpool(
-            lambda: act(self._check_form(self._session(request), form), _id_of(request), form)
-        )
+        return await run_in_threadpool(self._acted, act, request, form)
+
+    def _acted(self, act: Callable[[Session, bytes, Form], Response], request: Request, form: Form) -> Response:
+        """Does an act of an operator, whose form states the token again.
+
+        Browsers send a cookie to all ports of a host, so another user of the operator's machine may have it.
+        """
+        session = self._check_form(self._session(request), form)
+        if not session.operator.has(form.get("token", "").strip()):
+            LOG.warning("an act at the console had a wrong token", extra=about("console.sign_in_failed"))
+            raise Refused(403, "the token in this form is not yours", "go back, and state your token above the button")
+        return act(session, _id_of(request), form)
 
     def _approve(self, session: Session, id_: bytes, form: Form) -> Response:
         if form.get("read") != "yes":
