@@ -25,9 +25,9 @@ from jobbing import wait_until
 from queueing import Office
 from quorate._session._signals import Terminated
 from quorate.campaigns import Refused, StoreError, StoreFull
-from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
+from quorate.errors import CheatingDetected, ConfigError, NotApproved, PeerTimeout
 from quorate.jobs import Queue, _runner, _watch
-from quorate.jobs._child import named, plain
+from quorate.jobs._child import PoolInUse, _connected, named, plain
 from quorate.jobs._runner import Runner, check_child, session_of
 from quorate.jobs._watch import Report
 from quorate_client.job import MOST_RESULT_BYTES
@@ -420,6 +420,21 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
     own.__context__, own.__cause__ = RuntimeError("y"), own
     own.__context__.__context__ = own
     assert named(own) == "ProgramError"
+
+
+def test_a_pool_in_use_queues_the_job_again(tmp_path: Path) -> None:
+    config, folder = tmp_path / "party.toml", tmp_path / "pool"
+    config.write_text('pool = "pool"\n')  # the native module refuses the rest of it
+    folder.mkdir()
+    spec = {"config": str(config), "session": "x", "options": {}}
+    with (folder / "lock").open("wb") as lock:
+        with pytest.raises(ConfigError):
+            _connected(spec)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(PoolInUse) as caught:
+            _connected(spec)
+    assert named(caught.value) == "PoolInUse" and "PoolInUse" in _watch._UNCONNECTED
+    assert Report.of(b'{"error": "PoolInUse"}\n') == Report(False, "PoolInUse", None)
 
 
 COSTS = {"seconds": 1.5, "bytes": 7, "rounds": 3}

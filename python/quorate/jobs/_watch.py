@@ -43,10 +43,10 @@ MEASURED = _COSTS | {f"predicted_{what}" for what in _COSTS}
 _MOST_MEASURED = 1e18
 
 #: Reasons that a process may report.
-_REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
+_REPORTED = frozenset({*names_of_errors, "PoolInUse", "ProgramError", "TooLarge"})
 
-#: Errors by which a process says that the others have not connected, so that the job may be tried again.
-_UNCONNECTED = ("PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
+#: Errors of a process that got no session: the others have not connected, or the pool is in use. The job is tried again.
+_UNCONNECTED = ("PoolInUse", "PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
 
 
 def close_pipes(process: subprocess.Popen[bytes]) -> None:
