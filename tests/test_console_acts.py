@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import json
 import os
@@ -415,6 +416,23 @@ def test_what_a_reader_would_overlook_is_marked(inside: Desk, tmp_path: Path) ->
         assert f"<mark>U+{number}</mark>" in text
     assert "Characters beyond ASCII" in text and "line 2" in " ".join(text.split())
     assert not any(one in text for one in "\u202e\u2066\u200b")
+
+
+@pytest.mark.parametrize("number", [0x3164, 0xFFA0, 0x115F, 0x1160, 0x2800, 0x17B4, 0xFE0F, 0xE0100, 0x034F, 0x180E])
+def test_characters_that_are_shown_as_nothing_are_marked(number: int) -> None:
+    (line,) = lines_of(f"if x, {chr(number)} in y: # Größe".encode())
+    assert line.parts == (("if x, ", False), (f"U+{number:04X}", True), (" in y: # Größe", False))
+
+
+def test_names_and_plans_are_marked_too(inside: Desk, tmp_path: Path) -> None:
+    file = approval(tmp_path, SUMS, inside.net.key, more=PARAMETERS)
+    program = dataclasses.replace(read_approval(file), name="su\u3164ms\u202e<b>.py")
+    with inside.store() as store:
+        path = f"/proposals/{propose_program(store, program).id.hex()}"
+    for text in (inside.get("/proposals").body.decode(), inside.get(path).body.decode()):
+        assert "su[U+3164]ms[U+202E]&lt;b&gt;.py" in text and "\u3164" not in text and "\u202e" not in text
+    text = plan(inside, path, rows="5", region="north")
+    assert "at su[U+3164]ms[U+202E]" in text and "\u3164" not in text
 
 
 def test_lines_are_those_that_python_counts() -> None:

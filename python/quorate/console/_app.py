@@ -29,6 +29,7 @@ from quorate.console._operators import is_token, operator_of
 from quorate.console._pages import Pages, parameters_of
 from quorate.console._plans import Plans
 from quorate.console._sessions import Failures, Session, Sessions
+from quorate.console._source import marked
 from quorate.jobs import about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_up_to, read
@@ -392,6 +393,7 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("quorate.console"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=marked,
         trim_blocks=True,
         lstrip_blocks=True,
     )
