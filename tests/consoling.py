@@ -18,7 +18,7 @@ from jobserving import Network, job_network
 from quorate.campaigns import ConsoleSettings
 from quorate.console import add_operator, propose_campaign, propose_program
 from quorate.jobs import Program, read_approval
-from quorate_client import Campaign, ServiceKey
+from quorate_client import Campaign, ClientKey, ServiceKey
 from serving import Answer
 
 #: A program that a console shows: it reveals a sum, and names a region.
@@ -121,11 +121,11 @@ class Desk:
         with self.store() as store:
             return program, f"/proposals/{propose_program(store, program).id.hex()}"
 
-    def campaign(self, **fields: Any) -> tuple[Campaign, str]:
+    def campaign(self, clients: list[ClientKey] | int = 3, **fields: Any) -> tuple[Campaign, str]:
         """Proposes a campaign; returns it, and the path of its page."""
         servers = [server.fields("") for server in self.net.servers]
         services = [ServiceKey.generate() for _ in servers]
-        made = campaign_of(services, 3, **{"closes": "2099-01-01T00:00:00Z", "servers": servers, **fields})
+        made = campaign_of(services, clients, **{"closes": "2099-01-01T00:00:00Z", "servers": servers, **fields})
         with self.store() as store:
             return made, f"/proposals/{propose_campaign(store, made).id.hex()}"
 

@@ -23,7 +23,7 @@ from quorate.console._plans import Plans
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
 from quorate.jobs import approve, approved, code_of, read_approval
-from quorate_client import ServiceKey
+from quorate_client import ClientKey, ServiceKey
 from quorate_client.keys import to_text
 
 SCRIPT = "<script>alert(1)</script>"
@@ -252,6 +252,18 @@ def test_a_campaign_is_shown_approved_and_closed(inside: Desk) -> None:
     with inside.store() as store:
         (kept,) = [one for one in campaigns(store) if one.ended_at is None]
         assert kept.campaign == campaign and kept.closed_at is not None
+
+
+def test_a_campaign_is_shown_with_all_keys(inside: Desk) -> None:
+    """Who proposes could list keys of their own as clients, so that one victim is alone among them."""
+    listed = [ClientKey.generate() for _ in range(3)]
+    campaign, path = inside.campaign(listed, id="F" * 21 + "A")
+    clients = [to_text(client.id) for client in listed]
+    text = inside.get(path).body.decode()
+    keys = [to_text(key) for one in campaign.servers for key in (one.certificate, one.seal, one.sign)]
+    assert len(keys) == 9
+    for part in (*clients, *keys, campaign.id):
+        assert f"<code>{part}</code>" in text
 
 
 def test_campaigns_that_do_not_fit_are_not_approved(inside: Desk) -> None:

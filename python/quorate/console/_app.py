@@ -33,6 +33,7 @@ from quorate.console._source import marked
 from quorate.jobs import about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_up_to, read
+from quorate_client.keys import to_text
 
 __all__ = ["Console"]
 
@@ -399,6 +400,7 @@ def _templates() -> jinja2.Environment:
     )
     made.filters["time"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
     made.filters["hex"] = bytes.hex
+    made.filters["key"] = to_text
     made.filters["seconds"] = seconds
     made.filters["bytes"] = number_bytes
     made.filters["count"] = lambda number: f"{number:,}"
