@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -185,6 +186,32 @@ def test_a_log_is_put_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for words in ([], [str(log), "--config", "party.toml"]):
         assert cli.main(["audit", "rotate", *words]) == 2
         assert "name the log to put aside" in capsys.readouterr().err
+
+
+def test_a_log_is_put_aside_by_its_owner_or_root(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = write(tmp_path / "log", chained(3))
+    monkeypatch.setattr("os.geteuid", lambda: log.stat().st_uid + 1)
+    assert cli.main(["audit", "rotate", str(log)]) == 2
+    assert "put it aside as that user or as root" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["log"] and log.read_text().splitlines() == chained(3)
+
+
+def test_what_a_killed_rotation_left_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container, both may have the same number."""
+    log = write(tmp_path / "log", chained(3))
+    (tmp_path / f".log.{os.getpid()}.new").write_text("")
+    assert cli.main(["audit", "rotate", str(log)]) == 0
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.link", interrupted)
+    before = sorted(os.listdir(tmp_path))
+    with contextlib.suppress(KeyboardInterrupt):
+        cli.main(["audit", "rotate", str(log)])
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_a_log_whose_lock_is_kept_stays(
