@@ -7,6 +7,7 @@ import dataclasses
 import html
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from consoling import SUMS, Desk, desk
-from jobbing import PARAMETERS, approval
+from jobbing import PARAMETERS, approval, wait_until
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
 from quorate.console import Operator, _acts, _plans, add_operator, operators, propose_program, remove_operator
@@ -22,7 +23,7 @@ from quorate.console._acts import Acts, acts
 from quorate.console._plans import Plans
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
-from quorate.jobs import approve, approved, code_of, read_approval
+from quorate.jobs import approve, approved, code_of, isolated, read_approval
 from quorate_client import ClientKey, ServiceKey
 from quorate_client.keys import to_text
 
@@ -369,6 +370,49 @@ def test_programs_that_make_no_plan(case: str, inside: Desk, tmp_path: Path, mon
         for file in running:
             with contextlib.suppress(OSError):
                 assert b"98765" not in file.read_bytes().split(b"\0")
+
+
+LIMITS = """import os, resource
+rows = [os.environ.get("QUORATE_SECRET"), *(resource.getrlimit(n)[1] for n in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE))]
+open({mark!r}, "w").write(f"{{rows}} {{os.getpid()}}")
+{then}
+def program(mpc):
+    pass
+"""
+
+
+def test_a_plans_process_is_limited(inside: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORATE_SECRET", "a-secret")
+    mark = tmp_path / "mark"
+    _, path = inside.program(tmp_path, LIMITS.format(mark=str(mark), then=""), more="")
+    plan(inside, path)
+    assert mark.read_text().startswith(f"[None, {8 << 30}, {64 << 20}]")
+
+
+def test_a_plans_process_ends_with_the_server(inside: Desk, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    program, _ = inside.program(tmp_path, LIMITS.format(mark=str(mark), then="import time; time.sleep(98)"), more="")
+    with inside.store() as store:
+        spec = Plans(store, inside.net.servers[0].settings)._spec(program, {}, tmp_path)
+    read, write = os.pipe()
+    process = subprocess.Popen(isolated(_plans._MAIN, str(write)), stdin=subprocess.PIPE, pass_fds=(write,))
+    assert process.stdin is not None
+    process.stdin.write(spec)
+    process.stdin.flush()
+    wait_until(mark.exists)
+    assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(10) != 0
+    os.close(read)
+    os.close(write)
+
+
+@pytest.mark.parametrize("changed", [{"seconds": float("inf")}, {"seconds": float("nan")}, {"bytes": -1}])
+def test_numbers_of_a_plan_are_finite(changed: dict[str, float]) -> None:
+    told = {"program": "x", "reveals": [], "remarks": [], "seconds": 1, "bytes": 1, "rounds": 1, "memory": 1, "text": ""}
+    assert _plans.Planned.of(told).seconds == 1
+    with pytest.raises(ValueError):
+        _plans.Planned.of({**told, **changed})
 
 
 def test_a_forged_plan_is_text(inside: Desk, tmp_path: Path) -> None:

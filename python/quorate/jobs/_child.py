@@ -39,7 +39,7 @@ from quorate.stats import Stats
 from quorate.tables._inputs import MINE
 from quorate_client.job import MOST_RESULT_BYTES, canonical
 
-__all__ = ["PoolInUse", "main", "named", "plain"]
+__all__ = ["PoolInUse", "first_line", "main", "named", "own_input", "plain"]
 
 _GRACE_S = 5.0
 
@@ -54,7 +54,7 @@ def main() -> int:
 
 def _run() -> int:
     report, told = (int(text) for text in sys.argv[-2:])
-    spec = json.loads(_first_line(_own_input()))
+    spec = json.loads(first_line(own_input()))
     for descriptor in (report, told):
         os.set_inheritable(descriptor, False)
     os.set_blocking(told, False)
@@ -117,7 +117,7 @@ def _measured(stats: Stats) -> dict[str, float]:
     return told
 
 
-def _own_input() -> int:
+def own_input() -> int:
     """Takes the standard input away from the program, and returns it as another descriptor."""
     own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
@@ -126,7 +126,7 @@ def _own_input() -> int:
     return own
 
 
-def _first_line(own: int) -> bytes:
+def first_line(own: int) -> bytes:
     """Reads one line, and lets a thread watch what follows: the end, when the server has ended."""
     line = b""
     while not line.endswith(b"\n"):
