@@ -422,6 +422,35 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
     assert named(own) == "ProgramError"
 
 
+def test_a_job_that_fails_to_start_for_any_reason_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(tmp_path)
+    runner = Runner(office.store, office.queue, tmp_path / "party.toml", lambda: None)
+
+    def broken(*_: object) -> bytes:
+        raise KeyError("x")
+
+    monkeypatch.setattr(runner, "_spec", broken)
+    job = office.submit()
+    runner.start(job)
+    wait_until(lambda: office.state(job) == ("queued", ""))
+    runner.stop()
+    office.close()
+
+
+def test_a_thread_without_a_process_has_no_lock(tmp_path: Path) -> None:
+    """What a killed server left has the lock then, and nothing starts beside it."""
+    office = Office(tmp_path, at_once=2)
+    runner = Runner(office.store, office.queue, tmp_path / "party.toml", lambda: None)
+    job = office.submit()
+    runner._threads[bytes(32)] = threading.Thread()  # of a job that waits for the store
+    with (tmp_path / "store.db.job1.lock").open("wb") as left:
+        fcntl.flock(left, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match="another job's process runs here"):
+            runner.check(job)
+    runner.check(job)
+    office.close()
+
+
 def test_a_pool_in_use_queues_the_job_again(tmp_path: Path) -> None:
     config, folder = tmp_path / "party.toml", tmp_path / "pool"
     config.write_text('pool = "pool"\n')  # the native module refuses the rest of it

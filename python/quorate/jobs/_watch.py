@@ -45,7 +45,8 @@ _MOST_MEASURED = 1e18
 #: Reasons that a process may report.
 _REPORTED = frozenset({*names_of_errors, "PoolInUse", "ProgramError", "TooLarge"})
 
-#: Errors of a process that got no session: the others have not connected, or the pool is in use. The job is tried again.
+#: Errors of a process that got no session: the others have not connected, or the pool is in use.
+#: The job is tried again.
 _UNCONNECTED = ("PoolInUse", "PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
 
 
@@ -159,6 +160,10 @@ class Watch:
         if lines:
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 self._progress = JobProgress.of(json.loads(lines.rpartition(b"\n")[2])), time.monotonic()
+
+    def has_process(self) -> bool:
+        """Whether the process has not ended, or its end has not been seen."""
+        return self._process.returncode is None
 
     def progress(self) -> JobProgress | None:
         """Returns how far the program is; None if it has reported nothing yet, or nothing for a while."""
