@@ -471,7 +471,7 @@ def test_the_time_out_of_peers_is_that_of_sessions(servers: Servers, monkeypatch
     assert Settings.read(serve).at_once == 2
     party, text = serve.with_name("party.toml"), serve.with_name("party.toml").read_text()
     party.write_text('pool = "pool"\n' + text)
-    with pytest.raises(ConfigError, match="`jobs.at_once` must be 1: .*party.toml has a `pool`"):
+    with pytest.raises(ConfigError, match=r"`jobs.at_once` must be 1: .*party.toml has a `pool`"):
         Settings.read(serve)
     party.write_text(text)
     monkeypatch.setattr("sys.platform", "darwin")

@@ -373,7 +373,8 @@ def test_programs_that_make_no_plan(case: str, inside: Desk, tmp_path: Path, mon
 
 
 LIMITS = """import os, resource
-rows = [os.environ.get("QUORATE_SECRET"), *(resource.getrlimit(n)[1] for n in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE))]
+limits = [resource.getrlimit(one)[1] for one in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)]
+rows = [os.environ.get("QUORATE_SECRET"), *limits]
 open({mark!r}, "w").write(f"{{rows}} {{os.getpid()}}")
 {then}
 def program(mpc):
@@ -409,7 +410,8 @@ def test_a_plans_process_ends_with_the_server(inside: Desk, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("changed", [{"seconds": float("inf")}, {"seconds": float("nan")}, {"bytes": -1}])
 def test_numbers_of_a_plan_are_finite(changed: dict[str, float]) -> None:
-    told = {"program": "x", "reveals": [], "remarks": [], "seconds": 1, "bytes": 1, "rounds": 1, "memory": 1, "text": ""}
+    numbers = {"seconds": 1, "bytes": 1, "rounds": 1, "memory": 1}
+    told = {"program": "x", "reveals": [], "remarks": [], "text": "", **numbers}
     assert _plans.Planned.of(told).seconds == 1
     with pytest.raises(ValueError):
         _plans.Planned.of({**told, **changed})

@@ -75,8 +75,8 @@ def rotated(file: Path) -> tuple[Path, str]:
                 _walk(opened, file, chain, (until, status.st_size), has_end=False)
                 if os.geteuid() not in (0, status.st_uid):
                     raise ConfigError(
-                        f"the log {file} belongs to the user {status.st_uid}: put it aside as that user or as root, since "
-                        "sessions could not append to a file of another user"
+                        f"the log {file} belongs to the user {status.st_uid}: put it aside as that user or as root, "
+                        "since sessions could not append to a file of another user"
                     )
                 if status.st_size == 0:
                     raise ConfigError(f"the log {file} is empty: there is nothing to put aside")

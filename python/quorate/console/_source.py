@@ -20,9 +20,9 @@ _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 #: DerivedCoreProperties.txt) that no category above has, among them letters of Hangul without a shape; and the empty
 #: pattern of Braille, a space of Ogham, and other blanks.
 _BLANK = frozenset(
-    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0]
-    + [0x1680, 0x1D159, *range(0xE0100, 0xE01F0)]
-)
+    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
+     0x1680, 0x1D159, *range(0xE0100, 0xE01F0))
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
