@@ -68,6 +68,7 @@ def take(chrome: Browser, own: Desk, path: str, name: str, plan: bool = False, *
     if plan:
         page.get_by_label("rows").fill("100")
         page.get_by_label("I have read the code").check()
+        page.get_by_label("Your token, to show the plan").fill(own.token)
         page.get_by_role("button", name="Show the plan").click()
         page.get_by_role("table", name="What run 1 reveals, to whom, of whose data").wait_for()
         page.locator("#plan").scroll_into_view_if_needed()

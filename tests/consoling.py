@@ -18,7 +18,7 @@ from jobserving import Network, job_network
 from quorate.campaigns import ConsoleSettings
 from quorate.console import add_operator, propose_campaign, propose_program
 from quorate.jobs import Program, read_approval
-from quorate_client import Campaign, ServiceKey
+from quorate_client import Campaign, ClientKey, ServiceKey
 from serving import Answer
 
 #: A program that a console shows: it reveals a sum, and names a region.
@@ -96,7 +96,9 @@ class Desk:
         return self.ask("GET", path, **headers)
 
     def post(self, path: str, fields: dict[str, str] | None = None, **headers: str | None) -> Answer:
-        return self.ask("POST", path, urllib.parse.urlencode(fields or {}).encode(), **headers)
+        """Sends a form. Forms of acts have the operator's token, unless the fields have another one."""
+        given = {"token": self.token, **(fields or {})} if "csrf" in (fields or {}) else fields or {}
+        return self.ask("POST", path, urllib.parse.urlencode(given).encode(), **headers)
 
     def sign_in(self, token: str = "", name: str = "ada") -> None:
         answer = self.post("/sign-in", {"name": name, "token": token or self.token})
@@ -119,11 +121,11 @@ class Desk:
         with self.store() as store:
             return program, f"/proposals/{propose_program(store, program).id.hex()}"
 
-    def campaign(self, **fields: Any) -> tuple[Campaign, str]:
+    def campaign(self, clients: list[ClientKey] | int = 3, **fields: Any) -> tuple[Campaign, str]:
         """Proposes a campaign; returns it, and the path of its page."""
         servers = [server.fields("") for server in self.net.servers]
         services = [ServiceKey.generate() for _ in servers]
-        made = campaign_of(services, 3, **{"closes": "2099-01-01T00:00:00Z", "servers": servers, **fields})
+        made = campaign_of(services, clients, **{"closes": "2099-01-01T00:00:00Z", "servers": servers, **fields})
         with self.store() as store:
             return made, f"/proposals/{propose_campaign(store, made).id.hex()}"
 

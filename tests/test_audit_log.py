@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -14,7 +15,7 @@ import pytest
 
 from deploying import Deployment
 from quorate import cli
-from quorate.auditing import _files
+from quorate.auditing import _files, summary
 
 ZEROS = "0" * 64
 
@@ -55,6 +56,36 @@ def test_a_whole_chain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert f"the first number is 5: an earlier file has the head {digest(lines[3])}" in capsys.readouterr().out
     assert verify(second, first) == 1
     assert "line 1 of" in capsys.readouterr().out
+
+
+def test_a_log_whose_beginning_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = chained(7)
+    log = write(tmp_path / "log", lines[4:])
+    for heads in ([], ["--head", digest(lines[6])]):
+        assert verify(log, *heads) == 1
+        out = capsys.readouterr().out
+        assert "the first number is 5" in out and "lines are missing before those of" in out and "\nhead" not in out
+    assert verify(log, "--head", digest(lines[3]), "--head", digest(lines[6])) == 0
+    assert verify(log, "--head", digest(lines[3]), "--head", digest("x")) == 1
+    assert summary(log).is_whole is False and "missing at the beginning" in summary(log).text
+
+
+def test_a_log_that_continues_another_needs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write(tmp_path / "log", chained(3))
+    assert cli.main(["audit", "rotate", str(log)]) == 0
+    aside, head = capsys.readouterr().out.splitlines()
+    assert verify(aside, log) == 0 and verify(log, "--head", head.removeprefix("head ")) == 0
+    capsys.readouterr()
+    assert verify(log) == 1 and "the file that was put aside before it" in capsys.readouterr().out
+    assert summary(log).is_whole and "an earlier file has the lines before it" in summary(log).text
+
+
+def test_a_verdict_states_the_numbers_and_lines_without_one(tmp_path: Path) -> None:
+    lines = chained(3)
+    whole = summary(write(tmp_path / "log", [*lines, '{"event": "begun"}']))
+    assert whole.is_whole and "the first number is 1, the last number is 4; lines without a number: 1" in whole.text
+    assert summary(write(tmp_path / "log", [lines[0], lines[2]])).is_whole is False
+    assert summary(write(tmp_path / "log", ["{}"])).is_whole is None
 
 
 ALTERED: list[tuple[Callable[[list[str]], object], str]] = [
@@ -155,6 +186,32 @@ def test_a_log_is_put_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for words in ([], [str(log), "--config", "party.toml"]):
         assert cli.main(["audit", "rotate", *words]) == 2
         assert "name the log to put aside" in capsys.readouterr().err
+
+
+def test_a_log_is_put_aside_by_its_owner_or_root(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = write(tmp_path / "log", chained(3))
+    monkeypatch.setattr("os.geteuid", lambda: log.stat().st_uid + 1)
+    assert cli.main(["audit", "rotate", str(log)]) == 2
+    assert "put it aside as that user or as root" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["log"] and log.read_text().splitlines() == chained(3)
+
+
+def test_what_a_killed_rotation_left_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container, both may have the same number."""
+    log = write(tmp_path / "log", chained(3))
+    (tmp_path / f".log.{os.getpid()}.new").write_text("")
+    assert cli.main(["audit", "rotate", str(log)]) == 0
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.link", interrupted)
+    before = sorted(os.listdir(tmp_path))
+    with contextlib.suppress(KeyboardInterrupt):
+        cli.main(["audit", "rotate", str(log)])
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_a_log_whose_lock_is_kept_stays(

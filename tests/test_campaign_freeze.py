@@ -469,6 +469,11 @@ def test_the_time_out_of_peers_is_that_of_sessions(servers: Servers, monkeypatch
     with serve.open("a") as file:
         file.write('[jobs]\nservers = "x"\nat_once = 2\n')
     assert Settings.read(serve).at_once == 2
+    party, text = serve.with_name("party.toml"), serve.with_name("party.toml").read_text()
+    party.write_text('pool = "pool"\n' + text)
+    with pytest.raises(ConfigError, match=r"`jobs.at_once` must be 1: .*party.toml has a `pool`"):
+        Settings.read(serve)
+    party.write_text(text)
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(ConfigError, match="must be 1 on this system: processes share the port of their party on Linux"):
         Settings.read(serve)

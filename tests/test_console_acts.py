@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from consoling import SUMS, Desk, desk
-from jobbing import PARAMETERS, approval
+from jobbing import PARAMETERS, approval, wait_until
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
-from quorate.console import Operator, _acts, _plans, operators, propose_program
+from quorate.console import Operator, _acts, _plans, add_operator, operators, propose_program, remove_operator
 from quorate.console._acts import Acts, acts
 from quorate.console._plans import Plans
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
-from quorate.jobs import approve, approved, code_of, read_approval
-from quorate_client import ServiceKey
+from quorate.jobs import approve, approved, code_of, isolated, read_approval
+from quorate_client import ClientKey, ServiceKey
 from quorate_client.keys import to_text
 
 SCRIPT = "<script>alert(1)</script>"
@@ -91,6 +93,27 @@ def test_approve_needs_the_tick_and_what_was_shown(inside: Desk, tmp_path: Path)
     with inside.store() as store:
         assert not approved(store)
     assert not decided(inside)
+
+
+def test_a_cookie_without_the_token_does_nothing(inside: Desk, tmp_path: Path) -> None:
+    """Another user of the operator's machine may get the cookie at another port of the same name."""
+    mark = tmp_path / "ran"
+    _, path = inside.program(tmp_path, f"open({str(mark)!r}, 'w').close()\n{SUMS}")
+    program = read_approval(approval(tmp_path, "# other\n" + SUMS, inside.net.key))
+    with inside.store() as store:
+        approve(store, program)
+        other = add_operator(store, "bob")
+    shown, paths = inside.shown(path), [f"{path}/{act}" for act in ("plan", "approve", "refuse")]
+    fields = {"csrf": inside.csrf(), "read": "yes", "run": "yes", "sure": "yes", "shown": shown}
+    fields |= {"parameter.rows": "5", "parameter.region": "north"}
+    for token in ("", "é", inside.token[:-1], other):
+        for one in (*paths, f"/programs/{program.hash.hex()}/revoke"):
+            answer = inside.post(one, {**fields, "token": token})
+            assert answer.status == 403 and b"the token in this form is not yours" in answer.body
+    assert not mark.exists() and not decided(inside) and inside.get(path).status == 200
+    with inside.store() as store:
+        remove_operator(store, "bob")
+        assert [one.hash for one in approved(store) if one.revoked_at is None] == [program.hash]
 
 
 def test_a_proposal_that_was_replaced_is_not_approved(inside: Desk, tmp_path: Path) -> None:
@@ -232,6 +255,18 @@ def test_a_campaign_is_shown_approved_and_closed(inside: Desk) -> None:
         assert kept.campaign == campaign and kept.closed_at is not None
 
 
+def test_a_campaign_is_shown_with_all_keys(inside: Desk) -> None:
+    """Who proposes could list keys of their own as clients, so that one victim is alone among them."""
+    listed = [ClientKey.generate() for _ in range(3)]
+    campaign, path = inside.campaign(listed, id="F" * 21 + "A")
+    clients = [to_text(client.id) for client in listed]
+    text = inside.get(path).body.decode()
+    keys = [to_text(key) for one in campaign.servers for key in (one.certificate, one.seal, one.sign)]
+    assert len(keys) == 9
+    for part in (*clients, *keys, campaign.id):
+        assert f"<code>{part}</code>" in text
+
+
 def test_campaigns_that_do_not_fit_are_not_approved(inside: Desk) -> None:
     servers = [server.fields("") for server in inside.net.servers]
     other = [{**servers[0], "sign": to_text(ServiceKey.generate().sign)}, *servers[1:]]
@@ -337,6 +372,51 @@ def test_programs_that_make_no_plan(case: str, inside: Desk, tmp_path: Path, mon
                 assert b"98765" not in file.read_bytes().split(b"\0")
 
 
+LIMITS = """import os, resource
+limits = [resource.getrlimit(one)[1] for one in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)]
+rows = [os.environ.get("QUORATE_SECRET"), *limits]
+open({mark!r}, "w").write(f"{{rows}} {{os.getpid()}}")
+{then}
+def program(mpc):
+    pass
+"""
+
+
+def test_a_plans_process_is_limited(inside: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORATE_SECRET", "a-secret")
+    mark = tmp_path / "mark"
+    _, path = inside.program(tmp_path, LIMITS.format(mark=str(mark), then=""), more="")
+    plan(inside, path)
+    assert mark.read_text().startswith(f"[None, {8 << 30}, {64 << 20}]")
+
+
+def test_a_plans_process_ends_with_the_server(inside: Desk, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    program, _ = inside.program(tmp_path, LIMITS.format(mark=str(mark), then="import time; time.sleep(98)"), more="")
+    with inside.store() as store:
+        spec = Plans(store, inside.net.servers[0].settings)._spec(program, {}, tmp_path)
+    read, write = os.pipe()
+    process = subprocess.Popen(isolated(_plans._MAIN, str(write)), stdin=subprocess.PIPE, pass_fds=(write,))
+    assert process.stdin is not None
+    process.stdin.write(spec)
+    process.stdin.flush()
+    wait_until(mark.exists)
+    assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(10) != 0
+    os.close(read)
+    os.close(write)
+
+
+@pytest.mark.parametrize("changed", [{"seconds": float("inf")}, {"seconds": float("nan")}, {"bytes": -1}])
+def test_numbers_of_a_plan_are_finite(changed: dict[str, float]) -> None:
+    numbers = {"seconds": 1, "bytes": 1, "rounds": 1, "memory": 1}
+    told = {"program": "x", "reveals": [], "remarks": [], "text": "", **numbers}
+    assert _plans.Planned.of(told).seconds == 1
+    with pytest.raises(ValueError):
+        _plans.Planned.of({**told, **changed})
+
+
 def test_a_forged_plan_is_text(inside: Desk, tmp_path: Path) -> None:
     texts = {"program": SCRIPT, "reveals": [[SCRIPT] * 6], "remarks": [SCRIPT], "text": SCRIPT}
     fake = {**texts, "seconds": 1e300, "bytes": 1, "rounds": 1, "memory": 1}
@@ -396,6 +476,23 @@ def test_what_a_reader_would_overlook_is_marked(inside: Desk, tmp_path: Path) ->
     assert not any(one in text for one in "\u202e\u2066\u200b")
 
 
+@pytest.mark.parametrize("number", [0x3164, 0xFFA0, 0x115F, 0x1160, 0x2800, 0x17B4, 0xFE0F, 0xE0100, 0x034F, 0x180E])
+def test_characters_that_are_shown_as_nothing_are_marked(number: int) -> None:
+    (line,) = lines_of(f"if x, {chr(number)} in y: # Größe".encode())
+    assert line.parts == (("if x, ", False), (f"U+{number:04X}", True), (" in y: # Größe", False))
+
+
+def test_names_and_plans_are_marked_too(inside: Desk, tmp_path: Path) -> None:
+    file = approval(tmp_path, SUMS, inside.net.key, more=PARAMETERS)
+    program = dataclasses.replace(read_approval(file), name="su\u3164ms\u202e<b>.py")
+    with inside.store() as store:
+        path = f"/proposals/{propose_program(store, program).id.hex()}"
+    for text in (inside.get("/proposals").body.decode(), inside.get(path).body.decode()):
+        assert "su[U+3164]ms[U+202E]&lt;b&gt;.py" in text and "\u3164" not in text and "\u202e" not in text
+    text = plan(inside, path, rows="5", region="north")
+    assert "at su[U+3164]ms[U+202E]" in text and "\u3164" not in text
+
+
 def test_lines_are_those_that_python_counts() -> None:
     code = b"\xef\xbb\xbfa = 1\rb = 2\r\nc = '\x0c\x0b\x1c'\nd = '\xe2\x80\xa8\xc2\x85'\x00"
     lines = lines_of(code)
@@ -453,3 +550,15 @@ def test_jobs_are_shown_without_results(inside: Desk, tmp_path: Path) -> None:
     assert "belongs to its requester" in own and job.hex()[:16] in pages["/jobs"] and "11.5 s" in pages["/jobs"]
     assert job.hex()[:8] in pages["/metrics"] and time.strftime("%d %b", time.gmtime()) in pages["/metrics"]
     assert not inside.net.jobs(0).queue.last(5)[0].result
+
+
+def test_costs_that_lack_a_number_break_no_page(inside: Desk, tmp_path: Path) -> None:
+    program = read_approval(approval(tmp_path, SUMS, inside.net.key, more=PARAMETERS))
+    with inside.store() as store:
+        approve(store, program)
+    inside.net.program = program.hash.hex()
+    job = inside.net.queued(servers=(0,))
+    queue = inside.net.jobs(0).queue
+    queue.start(job)
+    queue.ended(job, "done", measured=b'{"rounds": 1}')
+    assert {inside.get(path).status for path in ("/", "/jobs", f"/jobs/{job.hex()}", "/metrics")} == {200}

@@ -129,7 +129,7 @@ def test_a_console_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_console_needs_its_table(tmp_path: Path) -> None:
     """`Serving` starts none without it; who starts one by hand is told."""
     settings = Served(tmp_path, 0, 1, Limits()).settings
-    beside = Beside(settings, ServiceKey.generate(), None, None, lambda: True)  # type: ignore[arg-type]
+    beside = Beside(settings, ServiceKey.generate(), None, None, lambda: True, list)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"serve.toml has no \[console\]: state where it listens"):
         begin(beside)
 

@@ -25,9 +25,9 @@ from jobbing import wait_until
 from queueing import Office
 from quorate._session._signals import Terminated
 from quorate.campaigns import Refused, StoreError, StoreFull
-from quorate.errors import CheatingDetected, NotApproved, PeerTimeout
+from quorate.errors import CheatingDetected, ConfigError, NotApproved, PeerTimeout
 from quorate.jobs import Queue, _runner, _watch
-from quorate.jobs._child import named, plain
+from quorate.jobs._child import PoolInUse, _connected, named, plain
 from quorate.jobs._runner import Runner, check_child, session_of
 from quorate.jobs._watch import Report
 from quorate_client.job import MOST_RESULT_BYTES
@@ -422,17 +422,66 @@ def test_cheating_is_named_whatever_a_program_makes_of_it() -> None:
     assert named(own) == "ProgramError"
 
 
+def test_a_job_that_fails_to_start_for_any_reason_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(tmp_path)
+    runner = Runner(office.store, office.queue, tmp_path / "party.toml", lambda: None)
+
+    def broken(*_: object) -> bytes:
+        raise KeyError("x")
+
+    monkeypatch.setattr(runner, "_spec", broken)
+    job = office.submit()
+    runner.start(job)
+    wait_until(lambda: office.state(job) == ("queued", ""))
+    runner.stop()
+    office.close()
+
+
+def test_a_thread_without_a_process_has_no_lock(tmp_path: Path) -> None:
+    """What a killed server left has the lock then, and nothing starts beside it."""
+    office = Office(tmp_path, at_once=2)
+    runner = Runner(office.store, office.queue, tmp_path / "party.toml", lambda: None)
+    job = office.submit()
+    runner._threads[bytes(32)] = threading.Thread()  # of a job that waits for the store
+    with (tmp_path / "store.db.job1.lock").open("wb") as left:
+        fcntl.flock(left, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match="another job's process runs here"):
+            runner.check(job)
+    runner.check(job)
+    office.close()
+
+
+def test_a_pool_in_use_queues_the_job_again(tmp_path: Path) -> None:
+    config, folder = tmp_path / "party.toml", tmp_path / "pool"
+    config.write_text('pool = "pool"\n')  # the native module refuses the rest of it
+    folder.mkdir()
+    spec = {"config": str(config), "session": "x", "options": {}}
+    with (folder / "lock").open("wb") as lock:
+        with pytest.raises(ConfigError):
+            _connected(spec)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(PoolInUse) as caught:
+            _connected(spec)
+    assert named(caught.value) == "PoolInUse" and "PoolInUse" in _watch._UNCONNECTED
+    assert Report.of(b'{"error": "PoolInUse"}\n') == Report(False, "PoolInUse", None)
+
+
+COSTS = {"seconds": 1.5, "bytes": 7, "rounds": 3}
+
+
 @pytest.mark.parametrize(
     ("told", "kept"),
     [
-        ({"seconds": 1.5, "bytes": 7, "predicted_rounds": 3}, True),
-        ({}, True),
-        ({"seconds": -1}, False),
-        ({"seconds": 1e18}, False),
-        ({"seconds": float("nan")}, False),
-        ({"bytes": True}, False),
-        ({"bytes": "7"}, False),
-        ({"salary": 90210}, False),
+        ({**COSTS, "predicted_rounds": 3}, True),
+        ({}, False),
+        ({"rounds": 1}, False),
+        ({"seconds": 1.5, "bytes": 7}, False),
+        ({**COSTS, "seconds": -1}, False),
+        ({**COSTS, "seconds": 1e18}, False),
+        ({**COSTS, "seconds": float("nan")}, False),
+        ({**COSTS, "bytes": True}, False),
+        ({**COSTS, "bytes": "7"}, False),
+        ({**COSTS, "salary": 90210}, False),
         ([7], False),
         (None, False),
     ],

@@ -18,9 +18,8 @@ def add_audit(audit: argparse.ArgumentParser) -> None:
     commands = audit.add_subparsers(dest="audit_command", required=True, metavar="COMMAND")
     verify = commands.add_parser("verify", help="looks whether lines of logs of reveals were changed or removed")
     verify.add_argument("files", metavar="FILE", type=Path, nargs="+", help="the log's files, the oldest first")
-    verify.add_argument(
-        "--head", metavar="HASH", type=_hash, help="a head that was noted before: its line must be in the files"
-    )
+    what = "a head that was noted before: its line must be in the files, or be the one before them; may be repeated"
+    verify.add_argument("--head", metavar="HASH", type=_hash, action="append", default=[], help=what)
     rotate = commands.add_parser("rotate", help="puts a log of reveals aside and continues it in another file")
     rotate.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the log, if --config does not name it")
     rotate.add_argument("--config", type=Path, help="the party.toml that names the log")
@@ -43,14 +42,14 @@ def run_audit(options: argparse.Namespace) -> int:
     return OK
 
 
-def _verify(files: list[Path], noted: str | None) -> int:
+def _verify(files: list[Path], noted: list[str]) -> int:
     """Verifies the files as one chain, prints what it finds, and returns the exit status."""
-    chain, count, is_noted = Chain(), 0, False
+    chain, count, missing = Chain(), 0, set(noted)
     try:
         for file in files:
             unnumbered = _Unnumbered(file)
             for line in read(file):
-                count, is_noted = count + 1, is_noted or noted in (line.digest, line.previous)
+                count, missing = count + 1, missing - {line.digest, line.previous}
                 unnumbered.see(line)
                 chain.add(line, file)
             unnumbered.end()
@@ -61,16 +60,26 @@ def _verify(files: list[Path], noted: str | None) -> int:
     if chain.first is None:
         print(f"no line of {named} has the hash of another one, so nothing was verified")
         return FAILED
-    if noted is not None and not is_noted:
-        print(f"no line of {named} has the head {noted}: lines were removed or changed, or a file is missing")
-        return FAILED
+    for head in noted:
+        if head in missing:
+            print(f"no line of {named} has the head {head}: lines were removed or changed, or a file is missing")
+            return FAILED
     if chain.first.number != 1:
         print(f"the first number is {chain.first.number}: an earlier file has the head {chain.first.previous}")
+        if chain.first.previous not in noted:
+            print(f"lines are missing before those of {named}: name {_before(chain.first)}")
+            return FAILED
     print(f"{count} lines, the last of which has number {chain.number}: each follows the one before it")
     print(f"head {chain.head}")
-    if noted is None:
+    if not noted:
         print("note the head elsewhere, and give it as --head next time: that finds lines removed at the end, too")
     return OK
+
+
+def _before(first: Line) -> str:
+    """Returns what to name so that the lines before the first one are accounted for."""
+    own = "the file that was put aside before it, or" if first.is_continued else "the earlier file if there is one, or"
+    return f"{own} that head as --head if you noted it then"
 
 
 class _Unnumbered:

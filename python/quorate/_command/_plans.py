@@ -5,16 +5,19 @@ A program is executed for its plan: it is code with the rights of this process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from base64 import b64decode
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate._command._explain import Book
 from quorate._command._script import session
 from quorate._session._settings import settings
 from quorate.errors import QuorateError
+from quorate.jobs._child import first_line, own_input
 from quorate.jobs._code import function_of
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["main", "plans_of"]
 
 _MOST_TEXT = 100_000  # characters of a plan, and of a message
+
+#: Bytes of address space and of a file, and seconds of all processors together, that a plan may take.
+_MOST_MEMORY, _MOST_FILE, _MOST_CPU_S = 8 << 30, 64 << 20, 600
 
 
 def plans_of(
@@ -56,10 +62,12 @@ def plans_of(
 def main() -> int:
     """Makes the plans that the standard input describes, and writes them to the descriptor that is the last argument.
 
-    Both are JSON. The console starts this as a process of its own.
+    Both are JSON, and the input is one line. The console starts this as a process of its own, which ends with the
+    input, and so with the server.
     """
-    report, spec = int(sys.argv[-1]), json.loads(sys.stdin.read())
+    report, spec = int(sys.argv[-1]), json.loads(first_line(own_input()))
     os.set_inheritable(report, False)
+    _limit()
     described = {name: spec[name] for name in ("protocol", "parties", "config")}
     inputs = {} if spec["input"] is None else {spec["me"]: spec["input"]}
     try:
@@ -73,6 +81,19 @@ def main() -> int:
     with os.fdopen(report, "w") as file:
         json.dump(told, file)
     return 0
+
+
+def _limit() -> None:
+    """Limits what the process takes of the machine. The server should not be ended for memory in its place."""
+    import resource
+
+    for limit, value in (("AS", _MOST_MEMORY), ("CPU", _MOST_CPU_S), ("FSIZE", _MOST_FILE), ("CORE", 0)):
+        number = getattr(resource, f"RLIMIT_{limit}")
+        hard = resource.getrlimit(number)[1]
+        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(number, (least, least))
+    with contextlib.suppress(OSError):  # of Linux
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _told(plan: Plan) -> dict[str, Any]:

@@ -55,6 +55,19 @@ class PoolFolder:
             raise ConfigError(f"the pool's key {self.key_file} {what}: it is another file")
         return key
 
+    def is_used(self) -> bool:
+        """Whether a process uses the pool now, by the lock that the native module takes."""
+        try:
+            import fcntl
+
+            with (self.folder / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # it ends with the file
+        except BlockingIOError:
+            return True
+        except (ImportError, OSError):
+            return False
+        return False
+
     def make_key(self) -> None:
         """Makes the file of the key, unless there is one.
 

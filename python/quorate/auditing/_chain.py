@@ -12,9 +12,11 @@ from typing import BinaryIO
 __all__ = ["Broken", "Chain", "Line", "lines_of", "linked"]
 
 _BLOCK = 1 << 20
-_TAIL = 256
+_TAIL = 1024
 
-#: The last fields of a line. Text of users cannot look like them: its quotes are escaped.
+#: The first fields of a line that continues a log, and the last ones of any. Text of users cannot look like them: its
+#: quotes are escaped.
+_CONTINUED = re.compile(rb'\{"time": "[0-9TZ:.-]{20,30}", "event": "continued", "process": \d+, "file": ')
 _FIELDS = re.compile(rb', "sequence": (\d{1,19}), "previous": "([0-9a-f]{64})"\}\Z')
 
 ZEROS = "0" * 64
@@ -32,6 +34,7 @@ class Line:
         is_whole: whether it ends as a line of a log does.
         has_end: whether the end of the line is there.
         ends_at: the byte of the file after it.
+        is_continued: whether it says that it continues a log that was put aside.
     """
 
     place: int
@@ -41,6 +44,7 @@ class Line:
     is_whole: bool
     has_end: bool
     ends_at: int
+    is_continued: bool
 
 
 class Broken(Exception):
@@ -75,7 +79,8 @@ def lines_of(file: BinaryIO, until: int, place: int = 0) -> Iterator[Line]:
 def _line(place: int, digest: str, tail: bytes, has_end: bool, ends_at: int) -> Line:
     fields = _FIELDS.search(tail)
     number, previous = (int(fields[1]), fields[2].decode()) if fields else (None, None)
-    return Line(place, digest, number, previous, tail.endswith(b"}"), has_end, ends_at)
+    is_continued = number is not None and _CONTINUED.match(tail) is not None
+    return Line(place, digest, number, previous, tail.endswith(b"}"), has_end, ends_at, is_continued)
 
 
 class Chain:

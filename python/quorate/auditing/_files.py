@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def rotated(file: Path) -> tuple[Path, str]:
         The file that was put aside, and its head.
 
     Raises:
-        ConfigError: the log is empty, cannot be locked, or cannot be put aside.
+        ConfigError: the log is empty or another user's, cannot be locked, or cannot be put aside.
     """
     try:
         with file.open("rb") as opened:
@@ -72,6 +73,11 @@ def rotated(file: Path) -> tuple[Path, str]:
             with _locked(opened, file, alone=True):
                 status = os.fstat(opened.fileno())
                 _walk(opened, file, chain, (until, status.st_size), has_end=False)
+                if os.geteuid() not in (0, status.st_uid):
+                    raise ConfigError(
+                        f"the log {file} belongs to the user {status.st_uid}: put it aside as that user or as root, "
+                        "since sessions could not append to a file of another user"
+                    )
                 if status.st_size == 0:
                     raise ConfigError(f"the log {file} is empty: there is nothing to put aside")
                 if not os.path.samestat(status, file.stat()):
@@ -114,8 +120,7 @@ def _replaced(file: Path, status: os.stat_result, chain: Chain) -> Path:
         aside = file.with_name(f"{file.name}.{now:%Y%m%dT%H%M%S}Z-{number}")
     said = {"event": "continued", "process": os.getpid(), "file": aside.name}
     fields = json.dumps({"time": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z", **said})
-    following = file.with_name(f".{file.name}.{os.getpid()}.new")
-    descriptor = os.open(following, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor, following = tempfile.mkstemp(".new", f".{file.name}.", file.parent)
     try:
         with os.fdopen(descriptor, "wb") as opened:
             if os.geteuid() == 0:
@@ -126,8 +131,8 @@ def _replaced(file: Path, status: os.stat_result, chain: Chain) -> Path:
             os.fsync(opened.fileno())
         os.link(file, aside)
         os.replace(following, file)
-    except OSError:
-        following.unlink(missing_ok=True)
+    except BaseException:
+        Path(following).unlink(missing_ok=True)
         raise
     _sync(file.parent)
     return aside

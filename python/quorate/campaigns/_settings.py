@@ -138,6 +138,9 @@ class Settings:
         names = ["certificate", "key", "store", "store_key", "service_key"]
         certificate, key, store, store_key, service_key = (serve.path(name) for name in names)
         jobs, at_once = _jobs(serve) if "jobs" in serve.fields else (None, 1)
+        if at_once > 1 and "pool" in party.fields:
+            what = f"{party.file} has a `pool`, and one process uses a pool at a time"
+            raise ConfigError(f"{serve.file}: `jobs.at_once` must be 1: {what}")
         metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
         console = _console(serve, certificate, key) if "console" in serve.fields else None
         audit = party.path("audit") if "audit" in party.fields else None

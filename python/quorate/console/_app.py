@@ -29,9 +29,11 @@ from quorate.console._operators import is_token, operator_of
 from quorate.console._pages import Pages, parameters_of
 from quorate.console._plans import Plans
 from quorate.console._sessions import Failures, Session, Sessions
+from quorate.console._source import marked
 from quorate.jobs import about
 from quorate.serve._addresses import holder_of
 from quorate.serve._bodies import Memory, length_up_to, read
+from quorate_client.keys import to_text
 
 __all__ = ["Console"]
 
@@ -313,9 +315,18 @@ class Console:
 
     async def _act(self, act: Callable[[Session, bytes, Form], Response], request: Request) -> Response:
         form = await self._form(request)
-        return await run_in_threadpool(
-            lambda: act(self._check_form(self._session(request), form), _id_of(request), form)
-        )
+        return await run_in_threadpool(self._acted, act, request, form)
+
+    def _acted(self, act: Callable[[Session, bytes, Form], Response], request: Request, form: Form) -> Response:
+        """Does an act of an operator, whose form states the token again.
+
+        Browsers send a cookie to all ports of a host, so another user of the operator's machine may have it.
+        """
+        session = self._check_form(self._session(request), form)
+        if not session.operator.has(form.get("token", "").strip()):
+            LOG.warning("an act at the console had a wrong token", extra=about("console.sign_in_failed"))
+            raise Refused(403, "the token in this form is not yours", "go back, and state your token above the button")
+        return act(session, _id_of(request), form)
 
     def _approve(self, session: Session, id_: bytes, form: Form) -> Response:
         if form.get("read") != "yes":
@@ -383,11 +394,13 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("quorate.console"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=marked,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["time"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
     made.filters["hex"] = bytes.hex
+    made.filters["key"] = to_text
     made.filters["seconds"] = seconds
     made.filters["bytes"] = number_bytes
     made.filters["count"] = lambda number: f"{number:,}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import hmac
 import re
 import secrets
 import sqlite3
@@ -35,6 +36,10 @@ class Operator:
     name: str
     token: bytes = dataclasses.field(repr=False)
     added_at: int
+
+    def has(self, token: str) -> bool:
+        """Whether a token is this operator's."""
+        return is_token(token) and hmac.compare_digest(_hash(token), self.token)
 
 
 def add_operator(store: Store, name: str, now: float | None = None) -> str:

@@ -182,7 +182,7 @@ class Pages:
     def audit(self) -> dict[str, Any]:
         """The last lines of the party's audit log."""
         file = self.settings.audit
-        fields: dict[str, Any] = {"file": file, "entries": [], "trouble": "", "verdict": ""}
+        fields: dict[str, Any] = {"file": file, "entries": [], "trouble": "", "verdict": None}
         if file is None:
             return fields
         try:
@@ -222,7 +222,7 @@ def _terms(terms: Terms) -> list[tuple[str, str]]:
     return [
         *(("Requester", to_text(point)) for point in terms.requesters),
         ("Starts", starts),
-        *(("Runs that may reveal anything", run) for run in runs),
+        *(("Approved runs", run) for run in runs),
         ("File of this party", terms.input or "none"),
         ("Options of the session", ", ".join(f"{name}={value}" for name, value in terms.options.items()) or "none"),
         *((f"Parameter {name}", _limit(limit)) for name, limit in terms.parameters.items()),

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import select
 import signal
@@ -30,6 +31,10 @@ __all__ = ["Planned", "Plans"]
 LIMIT_S, MOST_BYTES = 60.0, 4 << 20
 
 _COLUMNS = 6
+
+#: Variables of the server's environment that the process gets. Others may be secrets.
+_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 _MAIN = "from quorate._command._plans import main\nsys.exit(main())"
 
 
@@ -63,14 +68,16 @@ class Planned:
         """Reads what a process reported.
 
         Raises:
-            ValueError, TypeError, KeyError: it has another form.
+            ValueError, TypeError, KeyError, OverflowError: it has another form, or a number is negative or not finite.
         """
         rows = tuple(tuple(str(cell) for cell in row) for row in told["reveals"])
         if any(len(row) != _COLUMNS for row in rows):
             raise ValueError
         sent, rounds, memory = (int(told[name]) for name in ("bytes", "rounds", "memory"))
-        program, remarks = str(told["program"]), tuple(map(str, told["remarks"]))
-        return Planned(program, rows, remarks, float(told["seconds"]), sent, rounds, memory, str(told["text"]))
+        program, remarks, seconds = str(told["program"]), tuple(map(str, told["remarks"])), float(told["seconds"])
+        if not math.isfinite(seconds) or min(seconds, sent, rounds, memory) < 0:
+            raise ValueError
+        return Planned(program, rows, remarks, seconds, sent, rounds, memory, str(told["text"]))
 
 
 class Plans:
@@ -123,7 +130,7 @@ class Plans:
             "parties": own.parties,
             "config": str(own.party.resolve()),
         }
-        return json.dumps(fields).encode()
+        return json.dumps(fields).encode() + b"\n"
 
     def _run(self, spec: bytes, folder: str) -> bytes:
         """Runs the process, and returns what it reported.
@@ -140,6 +147,7 @@ class Plans:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd=folder,
+                    env={name: os.environ[name] for name in _VARIABLES if name in os.environ},
                     start_new_session=True,
                     pass_fds=(write,),
                 )
@@ -150,6 +158,7 @@ class Plans:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                _close(process)
 
     def _reported(self, report: int) -> bytes:
         data, until, poll = bytearray(), time.monotonic() + LIMIT_S, select.poll()
@@ -163,6 +172,8 @@ class Plans:
             data += piece
             if len(data) > MOST_BYTES:
                 raise Refused(409, f"the plan has more than {MOST_BYTES >> 20} MiB", _AT_SHELL)
+        if self._over.is_set():
+            raise Refused(503, "this server is about to end", "try later")
         raise Refused(409, f"the plan was not made within {LIMIT_S:g} s", _AT_SHELL)
 
 
@@ -170,10 +181,17 @@ _AT_SHELL = "make it at a shell, by `quorate program explain`"
 
 
 def _hand_over(process: subprocess.Popen[bytes], spec: bytes) -> None:
-    with contextlib.suppress(OSError):  # it has ended
+    """Writes what the process reads. The pipe stays open, since its end tells the process to end."""
+    with contextlib.suppress(OSError, ValueError):  # it has ended
         if process.stdin is not None:
-            with process.stdin as pipe:
-                pipe.write(spec)
+            process.stdin.write(spec)
+            process.stdin.flush()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
 
 
 def _read(data: bytes) -> list[Planned]:

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import unicodedata
+from typing import Any
 
-__all__ = ["Line", "lines_of"]
+__all__ = ["Line", "lines_of", "marked", "parts_of"]
 
 #: Categories of characters that have no shape of their own: controls, formats, surrogates, private and unassigned ones,
 #: and separators of lines.
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+#: Characters of other categories that are shown as nothing: those of Default_Ignorable_Code_Point (Unicode 16,
+#: DerivedCoreProperties.txt) that no category above has, among them letters of Hangul without a shape; and the empty
+#: pattern of Braille, a space of Ogham, and other blanks.
+_BLANK = frozenset(
+    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
+     0x1680, 0x1D159, *range(0xE0100, 0xE01F0))
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,17 +49,34 @@ def lines_of(code: bytes) -> list[Line]:
     (("x = '", False), ('U+202E', True), ("'", False))
     """
     text = code.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    return [Line(number, _parts(line), not line.isascii()) for number, line in enumerate(text.split("\n"), start=1)]
+    return [Line(number, parts_of(line), not line.isascii()) for number, line in enumerate(text.split("\n"), start=1)]
 
 
-def _parts(line: str) -> tuple[tuple[str, bool], ...]:
+def parts_of(line: str) -> tuple[tuple[str, bool], ...]:
+    r"""Returns the parts of a text without an end of a line, each with whether it is a mark in place of a character.
+
+    >>> parts_of("if x, \u3164:")
+    (('if x, ', False), ('U+3164', True), (':', False))
+    """
     parts: list[tuple[str, bool]] = []
     for character in line.expandtabs(4):
         category = unicodedata.category(character)
-        is_mark = category in _UNSEEN or (category == "Zs" and character != " ")
+        is_mark = category in _UNSEEN or ord(character) in _BLANK or (category == "Zs" and character != " ")
         shown = f"U+{ord(character):04X}" if is_mark else character
         if parts and not is_mark and not parts[-1][1]:
             parts[-1] = (parts[-1][0] + shown, False)
         else:
             parts.append((shown, is_mark))
     return tuple(parts)
+
+
+def marked(value: Any) -> Any:
+    r"""Returns a value as pages show it: in a text, numbers in brackets stand for characters that would not be seen.
+
+    >>> marked("pay\u2800\n")
+    'pay[U+2800]\n'
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__") or (value.isascii() and value.isprintable()):
+        return value  # what has __html__ is a part of a page
+    lines = (parts_of(line) for line in value.split("\n"))
+    return "\n".join("".join(f"[{part}]" if is_mark else part for part, is_mark in line) for line in lines)

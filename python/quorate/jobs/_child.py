@@ -30,15 +30,16 @@ import numpy as np
 
 from quorate import errors
 from quorate._display._progress import listen
+from quorate._session._pools import pool_of
 from quorate._session._settings import settings
 from quorate._session._signals import Terminated
 from quorate.jobs._code import function_of
-from quorate.session import connect
+from quorate.session import Session, connect
 from quorate.stats import Stats
 from quorate.tables._inputs import MINE
 from quorate_client.job import MOST_RESULT_BYTES, canonical
 
-__all__ = ["main", "named", "plain"]
+__all__ = ["PoolInUse", "first_line", "main", "named", "own_input", "plain"]
 
 _GRACE_S = 5.0
 
@@ -53,7 +54,7 @@ def main() -> int:
 
 def _run() -> int:
     report, told = (int(text) for text in sys.argv[-2:])
-    spec = json.loads(_first_line(_own_input()))
+    spec = json.loads(first_line(own_input()))
     for descriptor in (report, told):
         os.set_inheritable(descriptor, False)
     os.set_blocking(told, False)
@@ -62,7 +63,7 @@ def _run() -> int:
         compiled = compile(code, name, "exec", dont_inherit=True)
         settings.approve = spec["runs"]
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
-        with connect(spec["config"], spec["session"], **spec["options"]) as mpc:
+        with _connected(spec) as mpc:
             _tell(report, {"connected": True})
             listen(functools.partial(_tell_progress, told))
             result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
@@ -81,6 +82,25 @@ def _run() -> int:
     return 0
 
 
+def _connected(spec: dict[str, Any]) -> Session:
+    """Opens the session of the job.
+
+    Raises:
+        PoolInUse: another process uses the party's pool, as `quorate preprocess` does.
+    """
+    try:
+        return connect(spec["config"], spec["session"], **spec["options"])
+    except errors.ConfigError as error:
+        pool = pool_of(spec["config"], None)
+        if pool is not None and pool.is_used():
+            raise PoolInUse(str(error)) from error
+        raise
+
+
+class PoolInUse(Exception):
+    """Another process uses the party's pool, so that the job may be tried again."""
+
+
 def _measured(stats: Stats) -> dict[str, float]:
     """Returns what the session's runs took at this party, and what dry runs predicted."""
     phases, predicted = (stats.offline, stats.online), stats.predicted
@@ -97,7 +117,7 @@ def _measured(stats: Stats) -> dict[str, float]:
     return told
 
 
-def _own_input() -> int:
+def own_input() -> int:
     """Takes the standard input away from the program, and returns it as another descriptor."""
     own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
@@ -106,7 +126,7 @@ def _own_input() -> int:
     return own
 
 
-def _first_line(own: int) -> bytes:
+def first_line(own: int) -> bytes:
     """Reads one line, and lets a thread watch what follows: the end, when the server has ended."""
     line = b""
     while not line.endswith(b"\n"):
@@ -165,6 +185,8 @@ def named(error: BaseException) -> str:
         left += [more for more in (one.__cause__, one.__context__) if more is not None and id(more) not in seen]
     if isinstance(error, Terminated):
         return "Ended"
+    if isinstance(error, PoolInUse):
+        return "PoolInUse"
     names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     return next(names, "ProgramError")
 

@@ -151,7 +151,8 @@ class Runner:
                     free.append(lock)
                 except OSError:
                     taken += 1
-            if free and taken <= len(self._threads) and taken < self._queue.at_once:
+            own = sum(watch.has_process() for watch in self._watches.copy().values())  # each has one lock
+            if free and taken <= own and taken < self._queue.at_once:
                 return os.dup(free[0])  # with the same lock, which ends with the last copy
         found = self._queue.job(job)
         if found is not None and found.state == "running":
@@ -210,8 +211,10 @@ class Runner:
                 fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
                 LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
                 watch = Watch(process, (read, hear), self._queue, started, self._stopping, self._store)
+                self._watches[job] = watch
+                undo.callback(self._watches.pop, job, None)
                 self._begin(job, self._watched, watch, spec, made, started)
-            except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: there can be no other thread
+            except Exception as error:  # the job must not stay "running" without a process
                 fields = about("job.not_started", job.hex(), error_type=type(error).__name__)
                 LOG.error("the process of job %s cannot be started: %s", job.hex(), type(error).__name__, extra=fields)
                 undo.close()
@@ -255,14 +258,13 @@ class Runner:
 
     def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], started: Started) -> None:
         begun, job = time.monotonic(), started.job.id
-        self._watches[job] = watch
         try:
             state = watch.run(spec)
             if self._on_end is not None:
                 self._on_end(started.program.hash, state, time.monotonic() - begun)
         finally:
             folder.cleanup()
-            del self._watches[job]
+            self._watches.pop(job, None)
             self._threads.pop(job, None)
             self._woken()
 

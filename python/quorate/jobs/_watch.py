@@ -37,15 +37,17 @@ _MOST_TAIL_BYTES = 4096  # of progress that is not read yet
 _STALE_S = 10.0  # after which progress is that of a run that has ended
 _OUTPUT_S = 1.0  # for the end of what it printed, which a process that was left behind may hold open
 
-#: What a process reports of its session: seconds, bytes that this party sent, and rounds.
-MEASURED = frozenset({f"{before}{what}" for before in ("", "predicted_") for what in ("seconds", "bytes", "rounds")})
+#: What a process reports of its session: seconds, bytes that this party sent, and rounds; and what it may add.
+_COSTS = frozenset({"seconds", "bytes", "rounds"})
+MEASURED = _COSTS | {f"predicted_{what}" for what in _COSTS}
 _MOST_MEASURED = 1e18
 
 #: Reasons that a process may report.
-_REPORTED = frozenset({*names_of_errors, "ProgramError", "TooLarge"})
+_REPORTED = frozenset({*names_of_errors, "PoolInUse", "ProgramError", "TooLarge"})
 
-#: Errors by which a process says that the others have not connected, so that the job may be tried again.
-_UNCONNECTED = ("PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
+#: Errors of a process that got no session: the others have not connected, or the pool is in use.
+#: The job is tried again.
+_UNCONNECTED = ("PoolInUse", "PeerEnded", "PeerLost", "PeerTimeout", "RunAborted")
 
 
 def close_pipes(process: subprocess.Popen[bytes]) -> None:
@@ -158,6 +160,10 @@ class Watch:
         if lines:
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 self._progress = JobProgress.of(json.loads(lines.rpartition(b"\n")[2])), time.monotonic()
+
+    def has_process(self) -> bool:
+        """Whether the process has not ended, or its end has not been seen."""
+        return self._process.returncode is None
 
     def progress(self) -> JobProgress | None:
         """Returns how far the program is; None if it has reported nothing yet, or nothing for a while."""
@@ -275,8 +281,8 @@ class Report:
 
 
 def _measured(told: Any) -> bytes | None:
-    """Returns the numbers that the console shows; None if a process reports others. They are the program's word."""
-    if not isinstance(told, dict) or not set(told) <= MEASURED:
+    """Returns the numbers that the console shows; None if the process reports others, or fewer."""
+    if not isinstance(told, dict) or not _COSTS <= set(told) <= MEASURED:
         return None
     if any(type(one) not in (int, float) or not 0 <= one < _MOST_MEASURED for one in told.values()):
         return None
