@@ -105,14 +105,14 @@ export class Status {
   }
 
   /** Shows what servers state of a part; an error stands for a server that did not answer. */
-  told(found, slot, item, kept) {
+  told(found, part, kept) {
     this.#isClosed = found.some((one) => one.closed === true);
     this.show(kept);
-    for (const [at, one] of found.entries()) this.#lines[at] = this.#line(one, slot, item, kept);
+    for (const [at, one] of found.entries()) this.#lines[at] = this.#line(one, part, kept);
     this.#draw();
   }
 
-  #line(one, slot, item, { stored, waiting }) {
+  #line(one, { slot, item }, { stored, waiting }) {
     const told = texts.status;
     if (one instanceof Error && one.status !== 404) return told.unknown({ message: one.message });
     const found = one.items?.find((each) => each.slot === slot && each.item === item);
