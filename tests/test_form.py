@@ -18,7 +18,7 @@ import clients
 from browser import browser
 from forming import DONE, FORM, Person, Survey, fresh, link, send, state, survey
 from quorate.campaigns import close
-from quorate_client import ClientKey, wire
+from quorate_client import ClientKey, WireError, check_receipt, wire
 from quorate_client.keys import from_text
 from quorate_client.statements import Receipt
 
@@ -336,7 +336,7 @@ def test_receipts_are_checked_by_others(tmp_path: Path, made: Survey, person: Pe
     table = json.loads((tmp_path / "receipt.json").read_text())
     assert from_text(table["campaign"]) == made.campaign.hash
     (tmp_path / "wages.json").write_bytes(made.campaign.json)
-    documented = re.search(r"```python\n(import hashlib.*?)```", CLIENTS.read_text(), re.DOTALL)
+    documented = re.search(r"```python\n(from pathlib[^`]*?check_receipt.*?)```", CLIENTS.read_text(), re.DOTALL)
     assert documented is not None
     names: dict[str, Any] = {}
     exec(documented[1], names)
@@ -345,8 +345,14 @@ def test_receipts_are_checked_by_others(tmp_path: Path, made: Survey, person: Pe
         forged = json.loads(json.dumps(table))
         forged["receipts"][server]["time"] += 1
         (tmp_path / "forged.json").write_text(json.dumps(forged))
-        with pytest.raises(AssertionError):
+        with pytest.raises(WireError, match=f"Server {server} has not signed"):
             names["checked"](tmp_path / "wages.json", tmp_path / "forged.json")
+    for wrong in (b"{}", b"[]", b"x", json.dumps({**table, "receipts": table["receipts"][:2]}).encode()):
+        with pytest.raises(WireError):
+            check_receipt(made.campaign, wrong)
+    swapped = {**table, "receipts": [table["receipts"][at] for at in (1, 0, 2)]}
+    with pytest.raises(WireError, match="Server 0 has not signed"):
+        check_receipt(made.campaign, json.dumps(swapped).encode())
     header = from_text(table["header"])
     assert wire.Header.unpack(header).kind == wire.VALUES
     for server, fields in enumerate(table["receipts"]):
