@@ -111,7 +111,7 @@ export class Giving {
     const { campaign, me } = this.#own, part = this.#parts.shown;
     const found = await Promise.all(campaign.servers.map((_, index) => me.statusOf(index).catch((error) => error)));
     this.#status.told(found, part, await this.#kept(part));
-    if (this.#status.isClosed) fill("values");
+    if (this.#status.isClosed && !this.#open?.isTouched) this.#endEdit(); // what somebody writes stays
   }
 
   // ---- the fields ------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ export class Giving {
     atLeast.value = String(least);
     const error = make("p", { class: "error", role: "alert" });
     const progress = make("p", { id: "progress", class: "hint", role: "status" });
-    const edit = this.#open = { part, fields, atLeast, error, progress, isOver: false };
+    const edit = this.#open = { part, fields, atLeast, error, progress, isOver: false, isTouched: false };
     const more = make("details", {}, make("summary", {}, told.more),
       make("label", { for: atLeast.id }, told.atLeast), make("p", { class: "hint" }, told.atLeastHint({ least, most })),
       atLeast);
@@ -136,6 +136,7 @@ export class Giving {
       event.preventDefault();
       this.#run(() => this.#submit(edit));
     });
+    form.addEventListener("input", () => { edit.isTouched = true; });
     fill("values", form);
     if (isReplacement) form.querySelector("h2").focus();
   }

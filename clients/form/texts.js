@@ -132,6 +132,8 @@ export const texts = {
     stored: ({ time }) => `Done: all servers have stored your answers (${time}).`,
     withdrawn: ({ time }) => `Done: your answers are withdrawn (${time}).`,
     closed: "The survey is closed.",
+    over:
+      "By the clock of this device, the time for answers is over. If the clock is right, the servers will not accept any.",
     server: ({ number, address, state }) => `Server ${number} (${address}): ${state}`,
     asked: "is sent its part",
     hasStored: "has stored its part",
