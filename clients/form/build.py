@@ -4,8 +4,8 @@
 
 The page of a campaign may connect to the campaign's servers alone, by its policy. Without a campaign, put one beside
 the page as `campaign.json`: the policy then allows all of https until the page has read it. Each file that the page
-loads is named with its hash (`integrity`), so that a changed one is not run. `.sha256sums` lists the hashes of all files: by
-it a later build finds the files that it may replace. All other files of the folder stay.
+loads is named with its hash (`integrity`), so that a changed one is not run. `.sha256sums` lists the hashes of all
+files, by which a later build finds those that it may replace. All other files of the folder stay.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ export const texts = {
     : `A decimal number from ${low} to ${high}, rounded to steps of ${step}.`,
   numbered: ({ label, number }) => `${label}, number ${number}`,
   lines: ({ rows, perLine, isBit }) => `${plural(rows, "line", "lines")}, ` +
-    (perLine === 1 ? "with one number each." : `with ${perLine} numbers each, between tabs, semicolons, or commas with a space behind.`) +
+    (perLine === 1 ? "with one number each."
+      : `with ${perLine} numbers each, between tabs, semicolons, or commas with a space behind.`) +
     (isBit ? " Write 1 for yes and 0 for no." : ""),
   fromFile: "or take the lines from a file:",
   rounded: ({ given }) => `This is given as ${given}, the nearest step.`,
@@ -43,8 +44,8 @@ export const texts = {
     cells: ({ line, wanted, given }) =>
       `Line ${line} must have ${plural(wanted, "number", "numbers")}, and it has ${given}.`,
     comma: ({ line }) =>
-      `Line ${line} has a comma between two digits, which may be read in two ways. Write a point in a number, and a tab, ` +
-      "a semicolon, or a comma and a space between two numbers.",
+      `Line ${line} has a comma between two digits, which may be read in two ways. Write a point in a number, and a ` +
+      "tab, a semicolon, or a comma and a space between two numbers.",
     inLine: ({ line, sentence }) => `Line ${line}: ${sentence}`,
   },
 
@@ -87,8 +88,8 @@ export const texts = {
     label: "Invitation",
     hint: "Paste the text that you were sent, whole.",
     linked:
-      "This invitation was in the link. Use it only if the link came from those who invited you: with an invitation of " +
-      "somebody else, your answers count as that person's. Otherwise paste your own text here.",
+      "This invitation was in the link. Use it only if the link came from those who invited you: with an invitation " +
+      "of somebody else, your answers count as that person's. Otherwise paste your own text here.",
     use: "Use this invitation",
     notKept: ({ message }) =>
       "This browser cannot keep the invitation or the key. Leave the private window, or free some storage, and try " +
@@ -133,7 +134,8 @@ export const texts = {
     withdrawn: ({ time }) => `Done: your answers are withdrawn (${time}).`,
     closed: "The survey is closed.",
     over:
-      "By the clock of this device, the time for answers is over. If the clock is right, the servers will not accept any.",
+      "By the clock of this device, the time for answers is over. If the clock is right, the servers will not accept " +
+      "any.",
     server: ({ number, address, state }) => `Server ${number} (${address}): ${state}`,
     asked: "is sent its part",
     hasStored: "has stored its part",
