@@ -174,12 +174,15 @@ ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev $(STAMPS)/axe
 	@:
 
 # Rules by which tests look for what people with disabilities could not use; compared with its hash. It is for tests
-# alone. Where npm or the network is missing, the tests that need it are skipped.
+# alone. Where npm or the network is missing, the tests that need it are skipped, and the stamp keeps later runs from
+# asking the network again.
 AXE := axe-core-4.14.1
 $(STAMPS)/axe: tests/axe.sha256 | $(STAMPS)/demo
 	@mkdir -p target/axe
 	@if command -v npm >/dev/null 2>&1 && npm pack --silent --pack-destination target/axe $(subst core-,core@,$(AXE)) >/dev/null 2>&1; \
-		then (cd target/axe && sha256sum --check --quiet ../../tests/axe.sha256 && tar -xzf $(AXE).tgz) && touch $@; fi
+		then cd target/axe && sha256sum --check --quiet ../../tests/axe.sha256 && tar -xzf $(AXE).tgz; \
+		else echo "npm has no $(AXE), so tests that need it are skipped. Remove $@ to try again."; fi
+	@touch $@
 
 # The package, editable: Python files are used in place, the native module is put beside them. There are three of it,
 # and each takes the others' place: as fast as it gets; to try out, built in a fraction of the time and slower, which

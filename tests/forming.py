@@ -151,10 +151,16 @@ class Person:
             index = [request.url.startswith(server.url + "/") for server in self.campaign.servers].index(True)
             self.sent.append((index, request.post_data_buffer))
 
-    def opened(self, url: str) -> Page:
+    def opened(self, url: str, *, is_used: bool = True) -> Page:
+        """Opens a page. With `is_used`, an invitation that the page found in the address and asks about is used."""
         page = self.context.new_page()
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(url)
+        if "#" in url and is_used:
+            page.locator("#notice, #status, #invitation").filter(visible=True).first.wait_for()
+            field = page.locator("#invitation input")
+            if field.count() and field.input_value():
+                page.get_by_role("button", name="Use this invitation").click()
         return page
 
     @property

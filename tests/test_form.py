@@ -18,7 +18,7 @@ import clients
 from browser import browser
 from forming import DONE, FORM, Person, Survey, fresh, link, send, state, survey
 from quorate.campaigns import close
-from quorate_client import ClientKey, wire
+from quorate_client import ClientKey, WireError, check_receipt, wire
 from quorate_client.keys import from_text
 from quorate_client.statements import Receipt
 
@@ -285,12 +285,31 @@ def test_closed_after_answers_were_given(own: Survey, person: Person) -> None:
     page = person.opened(link(own))
     send(page, {"salary": "5"})
     state(page, DONE)
-    with contextlib.closing(own.net.servers[0].store()) as store:
-        close(store, own.campaign.hash)
-    page.get_by_role("button", name="Ask the servers").click()
+    page.get_by_role("button", name="Replace my answers").click()
+    page.get_by_label("salary").fill("6")
+    for at, server in enumerate(own.net.servers):
+        with contextlib.closing(server.store()) as store:
+            close(store, own.campaign.hash)
+        page.get_by_role("button", name="Ask the servers").click()
+        page.get_by_text("has your answers; closed").nth(at).wait_for()
+        assert page.get_by_label("salary").input_value() == "6", "what somebody writes stays"
+        if at == 0:  # one server alone does not decide
+            assert page.get_by_role("button", name="Withdraw my answers").count() == 1
     state(page, "The survey is closed.")
-    page.get_by_text("has your answers; closed").wait_for()
     assert page.get_by_role("button", name="Replace my answers").count() == 0
+    page.get_by_role("button", name="Cancel").click()
+    assert page.get_by_label("salary").count() == 0
+
+
+def test_a_clock_that_is_ahead_keeps_nobody_from_answering(made: Survey, person: Person) -> None:
+    person.context.add_init_script("{ const now = Date.now; Date.now = () => now() + 1e14; }")
+    page = person.opened(link(made))
+    state(page, "By the clock of this device")
+    send(page, {"salary": "5"})
+    state(page, DONE)
+    page.get_by_text("has your answers").nth(2).wait_for()
+    assert "clock" not in (page.locator("#state").text_content() or "")
+    assert page.get_by_role("button", name="Replace my answers").count() == 1
 
 
 def test_what_became_of_answers(own: Survey, person: Person) -> None:
@@ -316,12 +335,13 @@ def test_what_became_of_answers(own: Survey, person: Person) -> None:
         page.locator("#servers li", has_text=f"your answers were {text}").wait_for()
 
 
-def test_a_time_that_is_over_is_said_at_once(tmp_path: Path, chromium: Browser) -> None:
+def test_a_time_that_is_over_is_said_at_once_and_servers_decide(tmp_path: Path, chromium: Browser) -> None:
     with survey(tmp_path, slots=slots(SALARY), closes="2026-01-01T00:00:00Z") as made:
         person = Person(chromium, made.campaign)
         page = person.opened(link(made))
-        state(page, "The survey is closed.")
-        assert page.get_by_label("salary").count() == 0
+        state(page, "By the clock of this device, the time for answers is over.")
+        send(page, {"salary": "5"})
+        page.get_by_text("Not accepted.").filter(has_text="closed").wait_for()
         person.context.close()
 
 
@@ -336,7 +356,7 @@ def test_receipts_are_checked_by_others(tmp_path: Path, made: Survey, person: Pe
     table = json.loads((tmp_path / "receipt.json").read_text())
     assert from_text(table["campaign"]) == made.campaign.hash
     (tmp_path / "wages.json").write_bytes(made.campaign.json)
-    documented = re.search(r"```python\n(import hashlib.*?)```", CLIENTS.read_text(), re.DOTALL)
+    documented = re.search(r"```python\n(from pathlib[^`]*?check_receipt.*?)```", CLIENTS.read_text(), re.DOTALL)
     assert documented is not None
     names: dict[str, Any] = {}
     exec(documented[1], names)
@@ -345,8 +365,14 @@ def test_receipts_are_checked_by_others(tmp_path: Path, made: Survey, person: Pe
         forged = json.loads(json.dumps(table))
         forged["receipts"][server]["time"] += 1
         (tmp_path / "forged.json").write_text(json.dumps(forged))
-        with pytest.raises(AssertionError):
+        with pytest.raises(WireError, match=f"Server {server} has not signed"):
             names["checked"](tmp_path / "wages.json", tmp_path / "forged.json")
+    for wrong in (b"{}", b"[]", b"x", json.dumps({**table, "receipts": table["receipts"][:2]}).encode()):
+        with pytest.raises(WireError):
+            check_receipt(made.campaign, wrong)
+    swapped = {**table, "receipts": [table["receipts"][at] for at in (1, 0, 2)]}
+    with pytest.raises(WireError, match="Server 0 has not signed"):
+        check_receipt(made.campaign, json.dumps(swapped).encode())
     header = from_text(table["header"])
     assert wire.Header.unpack(header).kind == wire.VALUES
     for server, fields in enumerate(table["receipts"]):

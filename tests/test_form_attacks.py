@@ -296,7 +296,7 @@ def test_an_origin_that_the_campaign_does_not_name(tmp_path: Path, made: Survey,
 def test_changed_files_do_not_run(made: Survey, person: Person, name: str) -> None:
     with (made.site.folder / name).open("a") as file:
         file.write("\nglobalThis.changed = true;\n")
-    page = person.opened(link(made))
+    page = person.opened(link(made), is_used=False)
     page.wait_for_timeout(1000)
     assert page.evaluate("globalThis.changed") is None
     assert page.locator("#about").is_hidden()
@@ -311,6 +311,27 @@ def test_links_do_not_change_a_page_that_is_open(made: Survey, person: Person) -
     send(page, {"salary": "5"})
     state(page, DONE)
     assert wire.Header.unpack(person.packets[0]).place == made.place
+
+
+def test_an_invitation_in_a_link_is_asked_about(made: Survey, person: Person) -> None:
+    """Whoever has a link opened does not get answers counted under a place of their own."""
+    page = person.opened(link(made, 1), is_used=False)
+    page.get_by_text("This invitation was in the link.").wait_for()
+    assert page.get_by_label("salary").count() == 0 and "place" not in person.kept(page)
+    page.goto("about:blank")
+    page.goto(link(made))
+    page.get_by_role("button", name="Use this invitation").click()
+    send(page, {"salary": "5"})
+    state(page, DONE)
+    assert wire.Header.unpack(person.packets[0]).place == made.place
+
+
+def test_a_browser_that_keeps_nothing_says_so(made: Survey, person: Person) -> None:
+    refuse = """IDBObjectStore.prototype.put = () => { throw new DOMException("No space.", "QuotaExceededError"); };"""
+    person.context.add_init_script(refuse)
+    page = person.opened(link(made))
+    page.get_by_text("This browser cannot keep the invitation or the key.").filter(has_text="No space.").wait_for()
+    assert page.get_by_text("This is no invitation").count() == 0
 
 
 def test_the_sums_of_a_build(tmp_path: Path, made: Survey, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,6 +183,21 @@ def test_malicious_protocols_have_none_and_garbled_circuits_none(pair: Pooled) -
     )
     for ended in pair.make(1):
         assert ended.status != 0 and "no pool can hold" in ended.err, ended
+
+
+def test_a_key_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = PoolFolder(tmp_path / "pool", tmp_path / "pool.key")
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(ConfigError, match="No space left"):
+            pool.make_key()
+    assert list(tmp_path.iterdir()) == []
+    pool.make_key()
+    assert len(pool.key()) == 32 and list(tmp_path.iterdir()) == [pool.key_file]
 
 
 def test_the_key_of_a_pool(tmp_path: Path) -> None:

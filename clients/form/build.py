@@ -4,7 +4,8 @@
 
 The page of a campaign may connect to the campaign's servers alone, by its policy. Without a campaign, put one beside
 the page as `campaign.json`: the policy then allows all of https until the page has read it. Each file that the page
-loads is named with its hash (`integrity`), so that a changed one is not run.
+loads is named with its hash (`integrity`), so that a changed one is not run. `.sha256sums` lists the hashes of all
+files, by which a later build finds those that it may replace. All other files of the folder stay.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import argparse
 import base64
 import hashlib
 import json
+import os
+import re
+import shutil
 import sys
-import urllib.parse
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -22,6 +26,13 @@ CLIENT = HERE.parent / "js"
 _FORM = ("about", "fields", "form", "giving", "identity", "numbers", "parts", "receipt", "result", "show", "status")
 _CLIENT = ("bytes", "packets", "quorate", "tagged", "words")
 _ANY = "connect-src 'self' https:;"
+_SUMS = ".sha256sums"
+
+#: The addresses that a campaign may name, as `quorate_client.campaign` reads them; group 1 is the origin.
+_ADDRESS = re.compile(
+    r"(https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[1-9][0-9]{0,4})?)(?:/[A-Za-z0-9._~-]+)*", re.ASCII
+)
+_SUM = re.compile(r"[0-9a-f]{64}  ([A-Za-z0-9_]+\.(?:js|css|html|json))")
 
 
 class _Wrong(Exception):
@@ -67,12 +78,13 @@ def _integrity(data: bytes) -> str:
 def _origins(campaign: bytes) -> list[str]:
     """Returns the origins of the campaign's servers, or all of https where a policy cannot name one of them."""
     try:
-        urls = [urllib.parse.urlsplit(server["url"]) for server in json.loads(campaign)["servers"]]
+        found = [_ADDRESS.fullmatch(server["url"]) for server in json.loads(campaign)["servers"]]
     except (ValueError, KeyError, TypeError):
-        raise _Wrong("The campaign is not the file that `quorate campaign create` writes. Give that file.") from None
-    if any(url.netloc.startswith("[") for url in urls):
-        return ["https:"]
-    return [f"{url.scheme}://{url.netloc}" for url in urls]
+        found = []
+    origins = [one[1] for one in found if one]
+    if not origins or len(origins) < len(found):
+        raise _Wrong("The campaign is not the file that `quorate campaign create` writes. Give that file.")
+    return ["https:"] if any("[" in origin for origin in origins) else origins
 
 
 def sums(made: dict[str, bytes]) -> str:
@@ -81,13 +93,44 @@ def sums(made: dict[str, bytes]) -> str:
 
 
 def write(folder: Path, made: dict[str, bytes]) -> None:
-    """Writes the files into a folder, from which files of an earlier build are removed."""
+    """Writes the files into a folder, with `.sha256sums`, and removes what an earlier build has written there.
+
+    The files are written beside the folder first, and each takes its place whole: `index.html` after what it loads.
+
+    Raises:
+        _Wrong: the folder has a file of one of the names, and no earlier build has written it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        if path.suffix in (".js", ".css", ".html", ".json"):
-            path.unlink()
-    for name, data in made.items():
-        (folder / name).write_bytes(data)
+    earlier = _earlier(folder)
+    foreign = sorted(name for name in made if (folder / name).exists() and name not in earlier)
+    if foreign:
+        raise _Wrong(f"{folder} has files that are not of an earlier build: {', '.join(foreign)}. Name another folder.")
+    both = sums(made) + sums({name: (folder / name).read_bytes() for name in earlier})
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))
+    try:
+        for name, data in made.items():
+            (beside / name).write_bytes(data)
+        _put(beside, folder, _SUMS, both.encode())  # for the next build, should this one be interrupted
+        for name in (*sorted(made.keys() - {"index.html"}), "index.html"):
+            os.replace(beside / name, folder / name)
+        for name in earlier - made.keys():
+            (folder / name).unlink(missing_ok=True)
+        _put(beside, folder, _SUMS, sums(made).encode())
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _put(beside: Path, folder: Path, name: str, data: bytes) -> None:
+    (beside / name).write_bytes(data)
+    os.replace(beside / name, folder / name)
+
+
+def _earlier(folder: Path) -> set[str]:
+    """Returns the names of the files that an earlier build has written, and that have not changed since."""
+    path = folder / _SUMS
+    lines = set(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.is_file() else set()
+    names = {found[1] for line in lines if (found := _SUM.fullmatch(line)) and (folder / found[1]).is_file()}
+    return {name for name in names if sums({name: (folder / name).read_bytes()}).rstrip("\n") in lines}
 
 
 def main() -> int:

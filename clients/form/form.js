@@ -6,7 +6,7 @@
 import { client, indexedDbStore, readCampaign, toText } from "../js/quorate.js";
 import { showAbout } from "./about.js";
 import { Giving } from "./giving.js";
-import { identityFrom, identityIn, identityOf, invitationInAddress } from "./identity.js";
+import { identityFrom, identityIn, identityOf, invitationInAddress, invitationOf } from "./identity.js";
 import { button, fill, find, make, newId } from "./show.js";
 import { texts } from "./texts.js";
 
@@ -76,7 +76,8 @@ function asked({ title, label, hint, use, wrong }, input, act) {
         fill("invitation");
         resolve(found);
       } catch (problem) {
-        error.textContent = `${wrong} ${problem.message}`.trim();
+        const { message } = problem, { notKept } = texts.invitation;
+        error.textContent = problem instanceof DOMException ? notKept({ message }) : `${wrong} ${message}`.trim();
         input.focus();
       }
     });
@@ -84,9 +85,12 @@ function asked({ title, label, hint, use, wrong }, input, act) {
   });
 }
 
-function invited(campaign, store) {
+/** Asks for an invitation. One from a link is in the field already, and is not taken before the user says so. */
+function invited(campaign, store, linked = "") {
   const input = make("input", { id: newId(), type: "text", autocomplete: "off", spellcheck: "false", translate: "no" });
-  return asked(texts.invitation, input, ({ value }) => identityOf(campaign, store, value).catch(() => undefined));
+  input.value = linked;
+  const told = linked ? { ...texts.invitation, hint: texts.invitation.linked } : texts.invitation;
+  return asked(told, input, ({ value }) => identityOf(campaign, store, value));
 }
 
 function listed(campaign, store) {
@@ -113,9 +117,9 @@ async function whoTakesPart(campaign, store, shown) {
     return stored;
   }
   if (!campaign.invitations) return listed(campaign, store);
-  const found = shown ? await identityOf(campaign, store, shown).catch(() => undefined) : undefined;
-  if (shown && !found) fill("notice", texts.invitation.wrong);
-  return found ?? invited(campaign, store);
+  const isInvitation = shown && invitationOf(campaign, shown);
+  if (shown && !isInvitation) fill("notice", texts.invitation.wrong);
+  return invited(campaign, store, isInvitation ? shown : "");
 }
 
 /** Shows what this browser keeps, with a button that removes it. */

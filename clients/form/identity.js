@@ -12,15 +12,25 @@ const NAME = "identity";
 /** Returns the identity that this browser has in a campaign, `{ key, invitation }`, or undefined. */
 export const identityIn = async (store) => (await store.get(NAME)) ?? undefined;
 
+/** Returns the invitation in a text; undefined if it is none, or one of another campaign. */
+export function invitationOf(campaign, text) {
+  try {
+    const found = readInvitation(text), { place, secrets } = found;
+    return place < campaign.invitations && secrets.length === campaign.servers.length ? found : undefined;
+  } catch (error) {
+    if (error.code !== "KeyFileError") throw error;
+    return undefined;
+  }
+}
+
 /**
- * Returns an identity with a new key for an invitation, and keeps it; undefined if it is of another campaign.
+ * Returns an identity with a new key for the invitation in a text, and keeps it; undefined if the text has none.
  *
- * Throws ClientError "KeyFileError": the text is no invitation.
+ * Throws DOMException: the browser keeps nothing.
  */
 export async function identityOf(campaign, store, text) {
-  const invitation = readInvitation(text);
-  const isOfCampaign = invitation.place < campaign.invitations && invitation.secrets.length === campaign.servers.length;
-  if (!isOfCampaign) return undefined;
+  const invitation = invitationOf(campaign, text);
+  if (!invitation) return undefined;
   return kept(store, { key: await newKey(), invitation: await sealedInvitation(invitation) });
 }
 

@@ -55,7 +55,8 @@ function isMultiple(text, frac) {
 /**
  * Reads a list: one line for each row of the column's shape, with the values of its last axis in it.
  *
- * A line of several values is split at tabs, else at semicolons, else at commas. Empty lines at the end are cut.
+ * A line of several values is split at tabs, else at semicolons, else at commas. A comma between two digits is refused,
+ * since it may be a decimal comma: "1,5" is one number or two. Empty lines at the end are cut.
  * Between pieces of work the page stays usable; `progress(done, all)` counts lines. Throws Problem, with the line.
  */
 export async function readLines(column, text, progress = () => {}) {
@@ -70,7 +71,7 @@ export async function readLines(column, text, progress = () => {}) {
       progress(at, lines.length);
       await new Promise((resolve) => setTimeout(resolve));
     }
-    const cells = perLine === 1 ? [line] : line.split(line.includes("\t") ? "\t" : line.includes(";") ? ";" : ",");
+    const cells = perLine === 1 ? [line] : cellsOf(line, at + 1);
     if (cells.length !== perLine) throw new Problem("cells", { line: at + 1, wanted: perLine, given: cells.length });
     for (const cell of cells) {
       const read = inLine(column, cell, at + 1);
@@ -79,6 +80,12 @@ export async function readLines(column, text, progress = () => {}) {
     }
   }
   return { values: nested(values, column.shape), isExact };
+}
+
+function cellsOf(line, number) {
+  const separator = ["\t", ";"].find((one) => line.includes(one)) ?? ",";
+  if (separator === "," && /\d,\d/.test(line)) throw new Problem("comma", { line: number });
+  return line.split(separator);
 }
 
 function inLine(column, cell, line) {

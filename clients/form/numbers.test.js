@@ -81,7 +81,7 @@ describe("lines", () => {
     assert.deepEqual(found, { values: units(1, -2, 3), isExact: true });
   });
 
-  for (const separator of [",", ";", "\t", " , "]) {
+  for (const separator of [", ", ";", "\t", " , "]) {
     test(`tables with ${JSON.stringify(separator)}`, async () => {
       const { values } = await readLines(list(2, 2), `1${separator}2\n3${separator}4\n`);
       assert.deepEqual(values, [units(1, 2), units(3, 4)]);
@@ -107,9 +107,10 @@ describe("lines", () => {
     assert.deepEqual(await refused([2], "1\n2\n3", "rows"), { wanted: 2, given: 3 });
     assert.deepEqual(await refused([2], "1\n\n2", "rows"), { wanted: 2, given: 3 });
     assert.equal((await refused([2], "52,000\n1", "inLine")).problem.code, "notInteger");
-    assert.deepEqual(await refused([2, 2], "1,2\n3", "cells"), { line: 2, wanted: 2, given: 1 });
+    assert.deepEqual(await refused([2, 2], "1, 2\n1,5", "comma"), { line: 2 });
+    assert.deepEqual(await refused([2, 2], "1, 2\n3", "cells"), { line: 2, wanted: 2, given: 1 });
     assert.equal((await refused([2, 2], "1;2\n1,5;2", "inLine")).problem.code, "notInteger");
-    assert.equal((await refused([2, 2], "1,2\n3,", "inLine")).problem.code, "empty");
+    assert.equal((await refused([2, 2], "1, 2\n3,", "inLine")).problem.code, "empty");
     assert.equal((await refused([1], "2147483648", "inLine")).line, 1);
   });
 

@@ -9,13 +9,12 @@ import { texts } from "./texts.js";
 const TOUCHED = "parts";
 
 export class Parts {
-  slot = 0;
-  item = 0;
+  #shown = { slot: 0, item: 0 };
   #slots;
   #store;
   #chosen;
 
-  /** `chosen` is called after another part was chosen. */
+  /** `chosen` is called with the part that the user chose, which is not shown yet. */
   constructor({ slots }, store, chosen) {
     this.#slots = slots;
     this.#store = store;
@@ -43,25 +42,36 @@ export class Parts {
         return;
       }
       item.removeAttribute("aria-invalid");
-      [this.slot, this.item] = [Number(slot.value), number - 1];
-      await this.#chosen();
+      await this.#chosen({ slot: Number(slot.value), item: number - 1 });
     };
     fill("parts", make("h2", {}, told.title), make("label", { for: slot.id }, told.slot), slot, label, item,
       make("div", { class: "actions" }, button(told.show, show)));
   }
 
-  /** Whether this part is shown. */
-  is(slot, item) {
-    return this.slot === slot && this.item === item;
+  /** The part that is shown, `{ slot, item }`, both counted from 0. */
+  get shown() {
+    return this.#shown;
   }
 
-  /** Returns the parts that were given, as pairs of slot and item. */
-  touched = async () => (await this.#store.get(TOUCHED)) ?? [];
+  /** Makes a part the one that is shown. */
+  show(part) {
+    this.#shown = part;
+  }
 
-  /** Keeps that the part which is shown was given. */
-  async touch() {
+  /** Whether a part is shown. */
+  is(part) {
+    return isSame(this.#shown, part);
+  }
+
+  /** Returns the parts that were given. */
+  touched = async () => ((await this.#store.get(TOUCHED)) ?? []).map(([slot, item]) => ({ slot, item }));
+
+  /** Keeps that a part was given. */
+  async touch(part) {
     const all = await this.touched();
-    const isKept = all.some(([slot, item]) => this.is(slot, item));
-    if (!isKept) await this.#store.set(TOUCHED, [...all, [this.slot, this.item]]);
+    if (all.some((one) => isSame(one, part))) return;
+    await this.#store.set(TOUCHED, [...all, part].map(({ slot, item }) => [slot, item]));
   }
 }
+
+const isSame = (one, other) => one.slot === other.slot && one.item === other.item;

@@ -14,7 +14,7 @@ export class Status {
   #closes;
   #before;
   #offered = "";
-  #isClosed = false;
+  #closed;
 
   /** `closes` is the closing time in ms; `act` has what buttons do: `check`, `now`, `replace` and `withdraw`. */
   constructor(campaign, closes, act) {
@@ -26,14 +26,19 @@ export class Status {
     find("status").hidden = false;
   }
 
-  /** Whether the closing time is over by this browser's clock, or a server has said that the campaign is closed. */
+  /** Whether all servers that answered have said that the campaign is closed: one alone does not decide. */
   get isClosed() {
-    return this.#isClosed || Date.now() >= this.#closes;
+    return this.#closed === true;
+  }
+
+  /** Returns a sentence if the campaign is closed, or is over by this browser's clock, which may be wrong. */
+  get #closing() {
+    if (this.#closed === undefined && Date.now() >= this.#closes) return texts.status.over;
+    return this.isClosed && texts.status.closed;
   }
 
   clear() {
     this.#lines = this.#campaign.servers.map(() => "");
-    this.#isClosed = false;
     fill("refusal");
     this.#draw();
   }
@@ -55,10 +60,10 @@ export class Status {
   show({ stored, waiting }) {
     const told = texts.status, isGiven = (waiting ?? stored) && !(waiting ?? stored).withdrawn;
     if (waiting) this.waits(waiting.receipts.flatMap((receipt, at) => (receipt ? [] : [at])), 1);
-    else if (!stored) this.#say(told.nothing, this.isClosed && told.closed);
+    else if (!stored) this.#say(told.nothing, this.#closing);
     else {
       const time = timeOf(1000 * Math.max(...stored.receipts.map((receipt) => receipt.time)));
-      this.#say((stored.withdrawn ? told.withdrawn : told.stored)({ time }), this.isClosed && told.closed);
+      this.#say((stored.withdrawn ? told.withdrawn : told.stored)({ time }), this.#closing);
     }
     this.#before = waiting ? (stored && !stored.withdrawn ? told.before : told.beforeNone) : undefined;
     for (const [at, receipt] of (waiting ?? stored)?.receipts.entries() ?? []) {
@@ -105,14 +110,15 @@ export class Status {
   }
 
   /** Shows what servers state of a part; an error stands for a server that did not answer. */
-  told(found, slot, item, kept) {
-    this.#isClosed = found.some((one) => one.closed === true);
+  told(found, part, kept) {
+    const answered = found.filter((one) => !(one instanceof Error));
+    if (answered.length) this.#closed = answered.every((one) => one.closed);
     this.show(kept);
-    for (const [at, one] of found.entries()) this.#lines[at] = this.#line(one, slot, item, kept);
+    for (const [at, one] of found.entries()) this.#lines[at] = this.#line(one, part, kept);
     this.#draw();
   }
 
-  #line(one, slot, item, { stored, waiting }) {
+  #line(one, { slot, item }, { stored, waiting }) {
     const told = texts.status;
     if (one instanceof Error && one.status !== 404) return told.unknown({ message: one.message });
     const found = one.items?.find((each) => each.slot === slot && each.item === item);

@@ -21,7 +21,8 @@ export const texts = {
     : `A decimal number from ${low} to ${high}, rounded to steps of ${step}.`,
   numbered: ({ label, number }) => `${label}, number ${number}`,
   lines: ({ rows, perLine, isBit }) => `${plural(rows, "line", "lines")}, ` +
-    (perLine === 1 ? "with one number each." : `with ${perLine} numbers each, between tabs, semicolons or commas.`) +
+    (perLine === 1 ? "with one number each."
+      : `with ${perLine} numbers each, between tabs, semicolons, or commas with a space behind.`) +
     (isBit ? " Write 1 for yes and 0 for no." : ""),
   fromFile: "or take the lines from a file:",
   rounded: ({ given }) => `This is given as ${given}, the nearest step.`,
@@ -42,6 +43,9 @@ export const texts = {
     rows: ({ wanted, given }) => `There must be ${plural(wanted, "line", "lines")}, and there are ${given}.`,
     cells: ({ line, wanted, given }) =>
       `Line ${line} must have ${plural(wanted, "number", "numbers")}, and it has ${given}.`,
+    comma: ({ line }) =>
+      `Line ${line} has a comma between two digits, which may be read in two ways. Write a point in a number, and a ` +
+      "tab, a semicolon, or a comma and a space between two numbers.",
     inLine: ({ line, sentence }) => `Line ${line}: ${sentence}`,
   },
 
@@ -83,11 +87,18 @@ export const texts = {
     title: "Your invitation",
     label: "Invitation",
     hint: "Paste the text that you were sent, whole.",
+    linked:
+      "This invitation was in the link. Use it only if the link came from those who invited you: with an invitation " +
+      "of somebody else, your answers count as that person's. Otherwise paste your own text here.",
     use: "Use this invitation",
+    notKept: ({ message }) =>
+      "This browser cannot keep the invitation or the key. Leave the private window, or free some storage, and try " +
+      `again. ${message}`,
     wrong: "This is no invitation for this survey. Copy the text again, whole.",
     other:
       "This browser has already an invitation for this survey, and keeps to it. The invitation in the address is not " +
-      "used. To use another one, open this page in another browser profile.",
+      "used. To use another one before you give answers, remove what this browser keeps, and open the link again. " +
+      "After that, open it in another browser profile.",
     keyTitle: "Your key",
     keyLabel: "Key file",
     keyHint: "Choose the file that you made for this survey. It stays in this browser.",
@@ -122,6 +133,9 @@ export const texts = {
     stored: ({ time }) => `Done: all servers have stored your answers (${time}).`,
     withdrawn: ({ time }) => `Done: your answers are withdrawn (${time}).`,
     closed: "The survey is closed.",
+    over:
+      "By the clock of this device, the time for answers is over. If the clock is right, the servers will not accept " +
+      "any.",
     server: ({ number, address, state }) => `Server ${number} (${address}): ${state}`,
     asked: "is sent its part",
     hasStored: "has stored its part",

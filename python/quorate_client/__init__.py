@@ -27,6 +27,7 @@ from quorate_client.invitation import Invitation
 from quorate_client.job import JobProgress, JobRequest, JobState
 from quorate_client.jobs import JobResult, Jobs, jobs
 from quorate_client.keys import ClientKey, ServiceKey, new_key
+from quorate_client.receipts import check_receipt
 from quorate_client.schedule import StandingRequest, StandingState
 from quorate_client.schedules import Schedules, schedules
 from quorate_client.statements import ItemStatus, Receipt, Status
@@ -62,6 +63,7 @@ __all__ = [
     "Unreachable",
     "ValuesError",
     "WireError",
+    "check_receipt",
     "client",
     "jobs",
     "new_key",

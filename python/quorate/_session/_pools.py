@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import secrets
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,10 @@ class PoolFolder:
             ConfigError: the file cannot be read, others may read it, or it does not hold 32 bytes.
         """
         try:
-            if self.key_file.stat().st_mode & 0o077:
-                raise ConfigError(f"others may read the key {self.key_file}: run `chmod 600 {self.key_file}`")
-            key = self.key_file.read_bytes()
+            with self.key_file.open("rb") as file:
+                if os.fstat(file.fileno()).st_mode & 0o077:
+                    raise ConfigError(f"others may read the key {self.key_file}: run `chmod 600 {self.key_file}`")
+                key = file.read()
         except FileNotFoundError:
             raise ConfigError(
                 f"there is no key {self.key_file} of the pool {self.folder}: `quorate preprocess` makes pools and keys"
@@ -69,7 +72,7 @@ class PoolFolder:
         return False
 
     def make_key(self) -> None:
-        """Makes the file of the key, unless there is one.
+        """Makes the file of the key, unless there is one. A process that ends midway leaves no part of the file.
 
         Raises:
             ConfigError: it cannot be written, or there is a pool whose key is gone.
@@ -83,15 +86,28 @@ class PoolFolder:
             )
         try:
             self.key_file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(_KEY_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-        except FileExistsError:
-            return
+            with contextlib.suppress(FileExistsError):  # another process has made it in the meantime
+                _write_whole(self.key_file, secrets.token_bytes(_KEY_BYTES))
         except OSError as error:
             raise ConfigError(f"the pool's key {self.key_file} cannot be written: {error.strerror}") from None
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Writes a new file that its owner alone may read: a file beside it first, which then gets its name."""
+    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(beside, path)
+    finally:
+        os.unlink(beside)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def pool_of(config: str | os.PathLike[str], pool: str | os.PathLike[str] | None) -> PoolFolder | None:
