@@ -432,6 +432,9 @@ def listed(file: str, name: str) -> list[str]:
 #: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
     **pools.NO_ADVICE,
+    "{} lines, each of which follows the one before it; the first number is {}": "a verdict on a log",
+    "an earlier file has the lines before it: give both to `quorate audit verify`": "a verdict on a log",
+    "go back, and state your token above the button": "a page of the console: test_console_acts looks for it",
     "about jobs, and they wait: compare its clock, and see its log": "a line of the log: test_job_serve looks for it",
     "  list of servers: {}": "a caption",
     "the program is code with the rights of this server's user: read it": "said whenever a program is approved",

@@ -41,6 +41,11 @@ IN_CRATES: dict[str, tuple[str, str]] = {
         "crates/pool/tests/places.rs",
         "PoolError::TooMany",
     ),
+    "another process has made a pool in this folder meanwhile: start again": (
+        "crates/pool/tests/places.rs",
+        "PoolError::Taken",
+    ),
+    "name the same pool at all parties; or remove its folder where it is": (_LIVES, "SessionError::NoPool"),
     "the pool is dead: {}. Its correlations are of no use any more": (_LIVES, "PoolError::Dead"),
     "and was erased here, too: make the pool again": (_LIVES, "SessionError::PoolDeadThere"),
     "give `quorate preprocess` another folder, or all scripts at once": (_LIVES, "SessionError::PoolClosed"),

@@ -250,6 +250,19 @@ fn a_pool_is_for_one_party_its_certificates_and_options() {
     assert!(refused(owner(), key()).contains("was copied"));
 }
 
+/// Another process may have made a pool in the folder since this one looked.
+#[test]
+fn a_pool_with_bundles_is_not_replaced() {
+    let machine = Machine::default();
+    let mut pool = new(&machine);
+    let create = || Pool::create(machine.clone(), key(), owner(), [8; 32], vec![]).map(|pool| pool.id());
+    make(&mut pool, &[2]);
+    assert!(matches!(create(), Err(PoolError::Taken)));
+    assert_eq!(level(&open(&machine).unwrap()), (0, 2, 2));
+    pool.reserve(LOT, 2).unwrap();
+    assert_eq!(create().ok(), Some([8; 32]), "nothing is left of it");
+}
+
 #[test]
 fn the_source_of_a_key_is_wiped() {
     let mut bytes = [3; 32];

@@ -79,8 +79,8 @@ impl Chain {
             if is_at(&self.file.metadata()?, &self.path)? {
                 return Ok(());
             }
-            // Who holds the lock writes to the file at its path only: this one has no further lines. Its last one may be
-            // of a process that has not synced it yet.
+            // Who holds the lock writes to the file at its path only: this one has no further lines. Its last one may
+            // be of a process that has not synced it yet.
             self.file.sync_data()?;
             let end = self.end()?;
             if end.sequence > 0 {

@@ -121,8 +121,8 @@ pub enum SessionError {
     NoPools,
     /// A session whose pool some parties do not have.
     #[error(
-        "the pool of this session is not there at every party (not at {parties}): name the same pool at all parties; or \
-         remove its folder where it is, and all parties make one together with `quorate preprocess`"
+        "the pool of this session is not there at every party (not at {parties}): name the same pool at all parties; \
+         or remove its folder where it is, and all parties make one together with `quorate preprocess`"
     )]
     NoPool {
         /// The numbers of the parties without a pool, with commas between.

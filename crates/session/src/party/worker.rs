@@ -165,21 +165,9 @@ impl<B: Family> Worker<B> {
             return Err(refusal);
         }
         let plan = || plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
-        if let Some(purse) = &mut state.purse {
-            let session = state.backend.origin();
-            match Spending::of::<B>(purse, &planned.dry.demand, graph, &pooled) {
-                Ok(spending) => {
-                    run.compare(Spending::hash(&session, &plan(), spending.as_ref()))?;
-                    planned.spending = spending;
-                }
-                Err(refusal) if refusal.is_of_all_parties() => {
-                    run.compare(Spending::hash_of_refusal(&session, &plan()))?;
-                    run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
-                    run.finish();
-                    return Err(refusal);
-                }
-                Err(error) => return Err(error),
-            }
+        if state.purse.is_some() {
+            let (plan, demand) = (plan(), &planned.dry.demand);
+            (run, planned.spending) = state.spend(run, &plan, (demand, graph), &pooled)?;
         } else if state.prices.is_some() {
             run.compare(plan())?;
         }
@@ -188,6 +176,32 @@ impl<B: Family> Worker<B> {
 }
 
 impl<B: Family> State<B> {
+    /// Chooses what a run takes from the pool, and compares this and the plan with the other parties. Where the pool
+    /// has nothing for the run, all parties refuse it.
+    fn spend<'r>(
+        &mut self,
+        mut run: Run<'r>,
+        plan: &[u8; 32],
+        (demand, graph): (&Demand<B::Kind>, &Graph),
+        pooled: &[Vec<u8>],
+    ) -> std::result::Result<(Run<'r>, Option<Spending>), SessionError> {
+        let session = self.backend.origin();
+        let purse = self.purse.as_mut().ok_or(Error::Bug { what: "a run of a session without a pool" })?;
+        match Spending::of::<B>(purse, demand, graph, pooled) {
+            Ok(spending) => {
+                run.compare(Spending::hash(&session, plan, spending.as_ref()))?;
+                Ok((run, spending))
+            }
+            Err(refusal) if refusal.is_of_all_parties() => {
+                run.compare(Spending::hash_of_refusal(&session, plan))?;
+                run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
+                run.finish();
+                Err(refusal)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Plans a run of these reveals, as all parties do.
     fn plan_run<'g>(
         &mut self,

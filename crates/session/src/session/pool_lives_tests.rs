@@ -11,8 +11,8 @@ use super::*;
 /// The families whose pools have secrets, with a number of parties.
 const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Spdz2k, 2), (Protocol::Spdz2k, 3), (Protocol::PikaMalicious, 3)];
 
-/// Returns parties whose pools have this many bundles of both runs. Correlations of `spdz2k` come from a dealer, as most
-/// tests have it; sessions that use them are as always.
+/// Returns parties whose pools have this many bundles of both runs. Correlations of `spdz2k` come from a dealer, as
+/// most tests have it; sessions that use them are as always.
 fn made(family: (Protocol, usize), times: u32) -> World {
     let mut world = World::new(family);
     if family.0 == Protocol::Spdz2k {

@@ -318,7 +318,7 @@ impl World {
     }
 }
 
-/// A program of two runs: products and comparisons of numbers, and then comparisons of matrix products with the results.
+/// A program of two runs: products and comparisons of numbers, then comparisons of matrix products with the results.
 pub(super) struct Program {
     pub first: [NodeId; 2],
     pub second: NodeId,
