@@ -26,6 +26,18 @@ BY_TEST: dict[str, list[str]] = {
         "the first number is {}: an earlier file has the head {}",
         "note the head elsewhere, and give it as --head next time",
     ],
+    "test_audit_log.py::test_a_log_whose_beginning_is_gone": ["lines are missing before those of {}: name {}"],
+    "test_audit_log.py::test_a_log_that_continues_another_needs_it": [
+        "an earlier file has the lines before it: give both to `quorate audit verify`",
+    ],
+    "test_audit_log.py::test_a_log_is_put_aside_by_its_owner_or_root": ["put it aside as that user or as root"],
+    "test_audit_log.py::test_a_verdict_states_the_numbers_and_lines_without_one": [
+        "each of which follows the one before it; the first number is {}, the last number is",
+        "{}; run `quorate audit verify {}`",
+    ],
+    "test_console_acts.py::test_a_cookie_without_the_token_does_nothing": [
+        "go back, and state your token above the button",
+    ],
     "test_audit_log.py::test_a_log_is_put_aside": ["name the log to put aside: either its file, or --config"],
     "test_audit_log.py::test_logs_that_cannot_be_put_aside": [
         "add `audit`, or name the log's file",
