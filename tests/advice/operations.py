@@ -31,10 +31,6 @@ BY_TEST: dict[str, list[str]] = {
         "an earlier file has the lines before it: give both to `quorate audit verify`",
     ],
     "test_audit_log.py::test_a_log_is_put_aside_by_its_owner_or_root": ["put it aside as that user or as root"],
-    "test_audit_log.py::test_a_verdict_states_the_numbers_and_lines_without_one": [
-        "each of which follows the one before it; the first number is {}, the last number is",
-        "{}; run `quorate audit verify {}`",
-    ],
     "test_console_acts.py::test_a_cookie_without_the_token_does_nothing": [
         "go back, and state your token above the button",
     ],
