@@ -27,9 +27,6 @@ BY_TEST: dict[str, list[str]] = {
         "note the head elsewhere, and give it as --head next time",
     ],
     "test_audit_log.py::test_a_log_whose_beginning_is_gone": ["lines are missing before those of {}: name {}"],
-    "test_audit_log.py::test_a_log_that_continues_another_needs_it": [
-        "an earlier file has the lines before it: give both to `quorate audit verify`",
-    ],
     "test_audit_log.py::test_a_log_is_put_aside_by_its_owner_or_root": ["put it aside as that user or as root"],
     "test_console_acts.py::test_a_cookie_without_the_token_does_nothing": [
         "go back, and state your token above the button",
