@@ -80,12 +80,15 @@ def test_a_log_that_continues_another_needs_it(tmp_path: Path, capsys: pytest.Ca
     assert summary(log).is_whole and "an earlier file has the lines before it" in summary(log).text
 
 
-def test_a_verdict_states_the_numbers_and_lines_without_one(tmp_path: Path) -> None:
+def test_a_verdict_states_the_numbers_and_lines_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = chained(3)
     whole = summary(write(tmp_path / "log", [*lines, '{"event": "begun"}']))
     assert whole.is_whole and "the first number is 1, the last number is 4; lines without a number: 1" in whole.text
     assert summary(write(tmp_path / "log", [lines[0], lines[2]])).is_whole is False
     assert summary(write(tmp_path / "log", ["{}"])).is_whole is None
+    monkeypatch.setattr("quorate.auditing._summary._MOST_BYTES", 2)
+    long = summary(tmp_path / "log")
+    assert long.is_whole is None and "nothing was verified" in long.text and verify(tmp_path / "log") == 1
 
 
 ALTERED: list[tuple[Callable[[list[str]], object], str]] = [

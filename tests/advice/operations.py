@@ -26,6 +26,11 @@ BY_TEST: dict[str, list[str]] = {
         "the first number is {}: an earlier file has the head {}",
         "note the head elsewhere, and give it as --head next time",
     ],
+    "test_audit_log.py::test_a_log_whose_beginning_is_gone": ["lines are missing before those of {}: name {}"],
+    "test_audit_log.py::test_a_log_is_put_aside_by_its_owner_or_root": ["put it aside as that user or as root"],
+    "test_console_acts.py::test_a_cookie_without_the_token_does_nothing": [
+        "go back, and state your token above the button",
+    ],
     "test_audit_log.py::test_a_log_is_put_aside": ["name the log to put aside: either its file, or --config"],
     "test_audit_log.py::test_logs_that_cannot_be_put_aside": [
         "add `audit`, or name the log's file",
