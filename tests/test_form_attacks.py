@@ -190,7 +190,8 @@ def test_a_campaign_with_keys_of_somebody_else_is_sent_nothing(made: Survey, per
 
 def test_a_key_that_is_no_point_is_named_before_anything_is_sent(made: Survey, person: Person) -> None:
     table = json.loads(made.campaign.json)
-    table["servers"][1]["seal"] = to_text(b"\x04" + bytes(64))
+    for server in table["servers"]:  # whichever the client chooses
+        server["seal"] = to_text(b"\x04" + bytes(64))
     (made.site.folder / "campaign.json").write_bytes(changed(made.campaign, servers=table["servers"]))
     page = person.opened(link(made))
     send(page, {"salary": "5"})
