@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 FORM = Path(__file__).resolve().parent.parent / "clients" / "form"
-DONE, SOON_MS = "Done: all servers have stored your answers", 15_000
+DONE, SOON_MS = "Done: all servers have stored your answers", 60_000
 
 
 def build() -> ModuleType:
