@@ -18,7 +18,7 @@ from pathlib import Path
 
 from quorate._command._launch import write_deployment
 
-FAMILIES = {"rss": 3, "aby": 2, "pika": 3}
+FAMILIES = {"rss": 3, "aby": 2, "pika": 3, "spdz2k": 2}
 
 #: Each workload as an expression of two fixed-point arrays.
 WORKLOADS = {"comparisons": "(x < y).sum()", "products": "(x * y).sum()", "sigmoids": "qr.sigmoid(x).sum()"}

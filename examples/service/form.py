@@ -32,6 +32,7 @@ def begun(browser, origin, invitation, values):
     page = browser.new_context(ignore_https_errors=True).new_page()
     page.set_default_timeout(WAIT_MS)
     page.goto(f"{origin}/#{invitation}")
+    page.get_by_role("button", name="Use this invitation").click()
     for name, value in values.items():
         page.get_by_label(name, exact=True).fill(str(value))
     page.get_by_role("button", name="Encrypt and send").click()

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::common::{Keyed, assert_kind, total};
 
 const KINDS: &[&str] =
-    &["Triple", "Mask", "BitMask", "BitTriple", "Random", "RandomBit", "DaBit", "EdaBit", "ComparisonMask", "Link"];
+    &["Triple", "Mask", "BitMask", "BitTriple", "Random", "DaBit", "EdaBit", "ComparisonMask", "TruncMask"];
 
 #[test]
 fn another_session_gives_the_same_results_between_two() {
