@@ -25,7 +25,7 @@ use crate::error::SessionError;
 use crate::options::{Options, PoolMode};
 use crate::party::store::Store;
 use crate::plan::{Pricing, Setting};
-use crate::pool::{Purse, Source, meet};
+use crate::pool::{Agreed, Purse, Source, meet};
 
 /// A worker's ends of the channels that it shares with its session.
 pub(crate) struct Desk {
@@ -244,12 +244,18 @@ impl Place {
         });
         let agreed = match agreed {
             Some(Err(refusal)) if refusal.is_of_all_parties() => {
-                let _ = run.phase(Phase::Offline, async |ctx| meet(ctx).await);
+                // A party that was told something else goes on, and hears by the hash that this one does not.
+                if run.compare(Agreed::hash_of_refusal()).is_ok() {
+                    let _ = run.phase(Phase::Offline, async |ctx| meet(ctx).await);
+                }
                 run.finish();
                 return Err(refusal);
             }
             agreed => agreed.transpose()?,
         };
+        if let Some(agreed) = &agreed {
+            run.compare(agreed.hash())?;
+        }
         let used = pool.as_ref().zip(agreed.as_ref());
         let stored = used.and_then(|(pool, agreed)| pool.prices(agreed)).and_then(Rates::from_bytes);
         let secrets = used.and_then(|(pool, agreed)| pool.secrets(agreed));

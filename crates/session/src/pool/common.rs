@@ -101,6 +101,26 @@ pub(crate) enum Agreed {
     Same(BTreeMap<LotId, Common>),
 }
 
+impl Agreed {
+    /// Returns a hash that parties compare which go on with a pool: they must have been told alike.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("quorate/session/agreed pool");
+        let Agreed::Same(lots) = self else { return hasher.finalize().into() };
+        for (id, Common { usable, reserved, end }) in lots {
+            hasher.update(&id.0).update(&[*reserved, *end, usable.len() as u32].map(u32::to_le_bytes).concat());
+            for Stretch { start, end, batch } in usable {
+                hasher.update(&[*start, *end].map(u32::to_le_bytes).concat()).update(batch);
+            }
+        }
+        hasher.finalize().into()
+    }
+
+    /// Returns the hash of parties that refuse a pool, for reasons that may be unlike.
+    pub fn hash_of_refusal() -> [u8; 32] {
+        blake3::derive_key("quorate/session/refused pool", b"")
+    }
+}
+
 /// Agrees on a pool by what each party has.
 ///
 /// # Errors

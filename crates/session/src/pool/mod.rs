@@ -29,6 +29,7 @@ pub(crate) mod notes;
 mod purse;
 mod using;
 
+pub(crate) use common::Agreed;
 pub use content::Content;
 pub(crate) use keeps::InFolder;
 pub use keeps::{Keeps, Location, Opens};
