@@ -247,11 +247,6 @@ impl<D: Disk> Pool<D> {
         }
     }
 
-    /// Gives the folder back, so that another pool can be made in it.
-    pub fn into_disk(self) -> D {
-        self.disk
-    }
-
     /// Returns the pool's name.
     pub fn id(&self) -> PoolId {
         self.header.id

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import ssl
 import threading
 
 import uvicorn
@@ -17,8 +16,8 @@ from quorate.console._pages import Pages
 from quorate.console._plans import Plans
 from quorate.errors import ConfigError
 from quorate.jobs import about
-from quorate.serve._listening import Listening, Loop, Patient
-from quorate.serve._run import Beside, tls
+from quorate.serve._listening import Listening, Loop
+from quorate.serve._run import Beside, config_of, tls
 
 __all__ = ["ConsoleListener", "begin"]
 
@@ -48,7 +47,7 @@ class ConsoleListener:
         app = Console(pages, acts, self._plans, _cookie_of(beside), own.names)
         self._socket = Listening(own.host, own.port, _CONNECTIONS, _OF_ONE)
         self.port: int = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(_config(app, context))
+        self._server = uvicorn.Server(config_of(app, context, _KEEP_ALIVE_S, _END_S))
         self._thread = threading.Thread(target=self._run, name="quorate console", daemon=True)
         self._thread.start()
 
@@ -87,21 +86,3 @@ def begin(beside: Beside) -> ConsoleListener:
 def _cookie_of(beside: Beside) -> str:
     """Returns the name of the cookie. Browsers send cookies to all ports of a host, so each server has its own name."""
     return f"__Host-quorate-{hashlib.sha256(beside.service_key.sign).hexdigest()[:16]}"
-
-
-def _config(app: Console, context: ssl.SSLContext) -> uvicorn.Config:
-    config = uvicorn.Config(
-        app,
-        http=Patient,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_END_S,
-    )
-    config.load()
-    config.ssl = context
-    return config

@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,7 +32,7 @@ from quorate.campaigns import (
 )
 from quorate.errors import ConfigError
 from quorate.jobs import Jobs, PeerState, about
-from quorate.serve._app import Guarded, make_app
+from quorate.serve._app import make_app
 from quorate.serve._listening import Listening, Loop, Patient
 from quorate.serve._peers import Peers
 from quorate.serve._problems import LOG
@@ -109,7 +109,9 @@ class Serving:
             answered = None if metrics is None else metrics.answered
             jobs = None if self._jobs is None or self._peers is None else (self._jobs, self._peers)
             self._app = make_app(registry, limits.memory_bytes, self._is_ready, jobs, answered)
-            self._server = _Server(_config(self._app, context, self._expire), self._end_others)
+            hourly = {"callback_notify": self._expire, "timeout_notify": 3600}
+            config = config_of(self._app, context, _KEEP_ALIVE_S, _END_S, **hourly)
+            self._server = _Server(config, self._end_others)
             self._listener: Listener | None = None
             self._console: Closing | None = None
             if console is not None and settings.console is not None:
@@ -251,7 +253,16 @@ def _allow_descriptors(wanted: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _config(app: Guarded, context: ssl.SSLContext, hourly: Callable[[], Coroutine[Any, Any, None]]) -> uvicorn.Config:
+def config_of(app: Any, context: ssl.SSLContext, keep_alive_s: int, end_s: int, **more: Any) -> uvicorn.Config:
+    """Returns the settings of a listener over TLS, without logs of accesses, headers of proxies, or WebSockets.
+
+    Args:
+        app: the application.
+        context: its TLS.
+        keep_alive_s: seconds that a connection may be idle.
+        end_s: seconds for answers that are under way at the end.
+        more: further settings of uvicorn.
+    """
     config = uvicorn.Config(
         app,
         http=Patient,
@@ -261,10 +272,9 @@ def _config(app: Guarded, context: ssl.SSLContext, hourly: Callable[[], Coroutin
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_END_S,
-        callback_notify=hourly,
-        timeout_notify=3600,
+        timeout_keep_alive=keep_alive_s,
+        timeout_graceful_shutdown=end_s,
+        **more,
     )
     config.load()
     config.ssl = context
