@@ -277,7 +277,7 @@ impl Place {
         })?;
         run.finish();
         let prices = pricing.as_ref().map(|pricing| pricing.rates().to_bytes()).unwrap_or_default();
-        let secrets = B::HAS_SECRETS.then(|| backend.secrets());
+        let secrets = (B::HAS_SECRETS && matches!(agreed, Some(Agreed::New))).then(|| backend.secrets());
         let session = (&backend.origin(), secrets.as_ref().map(|secrets| &secrets[..]));
         let purse = pool.zip(agreed).map(|(pool, agreed)| pool.settle(agreed, session, prices)).transpose()?;
         if let (Some(network), None) = (options.network, options.max_memory) {
