@@ -192,7 +192,7 @@ kept = []
 async def leaves():
     with two:
         kept.append(long.sum().reveal_async())
-        with contextlib.suppress(qr.ConfigError):
+        with contextlib.suppress(qr.ConfigError, qr.SessionClosed):  # the latter where another party left before
             two.explain(long)
             print("waited")
 with one:
