@@ -405,6 +405,10 @@ IN_CRATES: dict[str, tuple[str, str]] = {
     "run chmod 700 on it": ("crates/net/tests/processes.rs", "fault: Open"),
     "is a file or a link; remove it": ("crates/net/tests/processes.rs", "FolderFault::NoFolder"),
     "make room in it, or set XDG_RUNTIME_DIR to a folder": ("crates/net/tests/processes.rs", "FolderFault::NoFiles"),
+    "set XDG_RUNTIME_DIR to a folder of your own with a path of at most 60": (
+        "crates/net/src/tcp/neighbours/tests.rs",
+        "folders_with_long_paths_are_named_and_those_that_the_advice_allows_are_used",
+    ),
     "set XDG_RUNTIME_DIR to a folder of your own, the same one": (
         "crates/net/tests/processes.rs",
         "FolderFault::NotMade",

@@ -364,6 +364,12 @@ pub enum FolderFault {
          for all sessions"
     )]
     NoFiles(io::ErrorKind),
+    /// The path of a socket in it has more bytes than the system takes.
+    #[error(
+        "has too long a path for a socket in it; set XDG_RUNTIME_DIR to a folder of your own with a path of at most 60 \
+         bytes, the same one for all sessions"
+    )]
+    LongPath,
 }
 
 /// The fault of a key or certificate file.

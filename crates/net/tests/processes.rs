@@ -179,6 +179,7 @@ fn the_reasons_for_which_ports_are_not_shared_say_what_to_do() {
         (shared(FolderFault::Open), "is open to other users; run chmod 700 on it"),
         (shared(FolderFault::Exposed), "can be replaced by other users"),
         (shared(FolderFault::NoFiles(std::io::ErrorKind::StorageFull)), "takes no files or locks (no storage space)"),
+        (shared(FolderFault::LongPath), "has too long a path for a socket in it; set XDG_RUNTIME_DIR"),
     ] {
         assert!(told.starts_with(begin) && told[begin.len()..].starts_with(advice), "{told}");
     }

@@ -52,7 +52,11 @@ impl Folder {
 
     /// Returns the reason for which a file of it cannot be used.
     pub(crate) fn fault(&self, error: &io::Error) -> InUse {
-        InUse::NotShared { folder: self.0.clone(), fault: FolderFault::NoFiles(error.kind()) }
+        let fault = match error.kind() {
+            ErrorKind::InvalidInput => FolderFault::LongPath, // that of a socket
+            kind => FolderFault::NoFiles(kind),
+        };
+        InUse::NotShared { folder: self.0.clone(), fault }
     }
 
     /// Removes the files whose names begin and end so and which no process holds: those of processes that were killed.

@@ -280,3 +280,19 @@ proptest! {
         prop_assert_eq!(Request::decode(&bytes), None);
     }
 }
+
+#[test]
+fn folders_with_long_paths_are_named_and_those_that_the_advice_allows_are_used() {
+    let scratch = Scratch::new("long");
+    for (bytes, is_used) in [(60, true), (61, true), (62, false), (200, false)] {
+        let room = bytes - 1 - scratch.0.as_os_str().len();
+        let runtime = scratch.0.join("x".repeat(room));
+        create_dir_all(&runtime).unwrap();
+        set_permissions(&runtime, Permissions::from_mode(0o700)).unwrap();
+        let owned = Spot::within(Folder::made(runtime.join("quorate")).unwrap(), "127.0.0.1:9000").own();
+        match owned {
+            Err(InUse::NotShared { fault: FolderFault::LongPath, .. }) => assert!(!is_used, "{bytes}"),
+            other => assert!(is_used && other.is_ok_and(|owned| owned.is_ok()), "{bytes}"),
+        }
+    }
+}
