@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::disk::{Disk, replace};
+use crate::disk::{Disk, Stored, replace};
 use crate::error::PoolError;
 use crate::folder::Folder;
 use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, Reserved, sealed_bytes};
@@ -14,7 +14,7 @@ use crate::sealing::{Key, StoreKey, TAG_BYTES, open_file, open_once, random, sea
 use crate::sizes::{MOST_BUNDLES, PoolId};
 
 /// The format of all files.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEADER: &str = "pool";
 const LEDGER: &str = ".ledger";
 const BLOCKS: &str = ".blocks";
@@ -36,8 +36,6 @@ pub struct Owner {
 #[derive(Serialize, Deserialize)]
 struct Header {
     id: PoolId,
-    /// The number of the folder in which it was made.
-    folder: u64,
     owner: Owner,
     /// The prices by which runs are planned, in the caller's format.
     prices: Vec<u8>,
@@ -90,9 +88,6 @@ impl<D: Disk> Pool<D> {
         let Some(file) = disk.read(HEADER)? else { return Ok(None) };
         let header: Header = opened(&key.of_file(&[b"header"]), HEADER, &file)?;
         check(&header.owner, owner)?;
-        if header.folder != disk.number()? {
-            return Err(PoolError::Moved);
-        }
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
         if let Life::Open(_) = pool.header.life {
             pool.bury(CUT_OFF)?;
@@ -146,7 +141,7 @@ impl<D: Disk> Pool<D> {
         owner: Owner,
         (id, prices, life): (PoolId, Vec<u8>, Life),
     ) -> Result<Pool<D>, PoolError> {
-        let header = Header { id, folder: disk.number()?, owner, prices, life };
+        let header = Header { id, owner, prices, life };
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
         let names = pool.disk.names()?;
         pool.check_replaceable(&names)?;
@@ -229,7 +224,7 @@ impl<D: Disk> Pool<D> {
 
     fn store_header(&mut self) -> Result<(), PoolError> {
         let key = self.key.of_file(&[b"header"]);
-        let stored = sealed(&key, HEADER, &self.header).and_then(|file| replace(&mut self.disk, HEADER, &file));
+        let stored = replace(&mut self.disk, HEADER, |number| sealed(&key, HEADER, (number, &self.header)));
         stored.map_err(|error| self.fail(error))
     }
 
@@ -452,7 +447,7 @@ impl<D: Disk> Pool<D> {
 
     fn store(&mut self, id: LotId, ledger: &Ledger) -> Result<(), PoolError> {
         let (name, key) = (file_of(id, LEDGER), self.key_of(id));
-        let stored = sealed(&key, &name, ledger).and_then(|file| replace(&mut self.disk, &name, &file));
+        let stored = replace(&mut self.disk, &name, |number| sealed(&key, &name, (number, ledger)));
         stored.map_err(|error| self.fail(error))
     }
 
@@ -501,9 +496,9 @@ fn offset_of(place: u32, bundle_bytes: u64) -> u64 {
     u64::from(place % MOST_BUNDLES) * sealed_bytes(bundle_bytes)
 }
 
-/// Returns a sealed file with its format.
-fn sealed<T: Serialize>(key: &Key, name: &str, contents: &T) -> Result<Vec<u8>, PoolError> {
-    let text = encoded(contents)?;
+/// Returns a sealed file with its format, for the file with this number.
+fn sealed<T: Serialize>(key: &Key, name: &str, contents: (u64, &T)) -> Result<Vec<u8>, PoolError> {
+    let text = encoded(&contents)?;
     Ok([&FORMAT.to_le_bytes()[..], &seal_file(key, &bound(name), &text)?].concat())
 }
 
@@ -523,15 +518,21 @@ fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> 
     }
 }
 
-fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &[u8]) -> Result<T, PoolError> {
+/// Opens a sealed file, which must be the one that it was sealed for: the bytes of an earlier one, put back in its place,
+/// are refused.
+fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &Stored) -> Result<T, PoolError> {
     let altered = || PoolError::Altered { file: name.into() };
-    let (format, sealed) = file.split_first_chunk().ok_or_else(altered)?;
+    let (format, sealed) = file.bytes.split_first_chunk().ok_or_else(altered)?;
     match u32::from_le_bytes(*format) {
         FORMAT => {}
         found => return Err(PoolError::Format { found, reads: FORMAT }),
     }
     let text = open_file(key, &bound(name), sealed)?.ok_or_else(altered)?;
-    postcard::from_bytes(&text).map_err(|_| altered())
+    let (number, contents): (u64, T) = postcard::from_bytes(&text).map_err(|_| altered())?;
+    match number == file.number {
+        true => Ok(contents),
+        false => Err(PoolError::Moved),
+    }
 }
 
 /// Returns what a file is bound to.

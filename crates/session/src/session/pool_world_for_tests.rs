@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate_graph::{BinaryOp, Dtype};
-use quorate_pool::{Batch, Bundle, Contents, Disk, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey};
+use quorate_pool::{Batch, Bundle, Contents, Disk, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey, Stored};
 use zeroize::Zeroizing;
 
 use super::requests_tests::{binary, here};
@@ -22,16 +22,17 @@ pub(super) const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protoc
 pub(super) struct Memory(pub Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
 impl Disk for Memory {
-    fn number(&self) -> Result<u64, PoolError> {
-        Ok(7)
+    fn create(&mut self, name: &str) -> Result<u64, PoolError> {
+        self.0.lock().unwrap().insert(name.into(), vec![]);
+        Ok(7) // of any file: tests put files back
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
         Ok(self.0.lock().unwrap().keys().cloned().collect())
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
-        Ok(self.0.lock().unwrap().get(name).cloned())
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
+        Ok(self.0.lock().unwrap().get(name).map(|bytes| Stored { number: 7, bytes: bytes.clone() }))
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {
