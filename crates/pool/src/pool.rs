@@ -1,6 +1,7 @@
 //! One party's pool: its lots, what they hold, and how bundles come in and go out.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -176,15 +177,19 @@ impl<D: Disk> Pool<D> {
     }
 
     /// Erases the pool for a reason, the end of a sentence: the secrets, then all lots. Its identifier and the reason
-    /// stay on the disk. This party uses it no more, whatever the disk does.
+    /// stay on the disk. This party uses it no more, whatever the disk does. If the disk takes no new header, and says
+    /// that the secrets are idle, they are removed without a trace.
     ///
     /// # Errors
-    /// [`PoolError::Disk`]; a pool that was in use is then erased by the next process that finds it.
+    /// [`PoolError::Disk`]; a pool that the disk says is in use is then erased by the next process that finds it. In
+    /// all other cases the secrets are still there.
     pub fn bury(&mut self, why: &str) -> Result<(), PoolError> {
         let dead = PoolError::Dead { id: self.header.id, why: why.to_owned() };
         (self.header.life, self.header.prices) = (Life::Dead { why: why.to_owned() }, vec![]);
         self.lots.clear();
-        let erased = self.store_header().and_then(|()| self.disk.names()).and_then(|names| self.remove_lots(&names));
+        let stored =
+            self.store_header().or_else(|error| if self.is_idle() { self.remove_header() } else { Err(error) });
+        let erased = stored.and_then(|()| self.disk.names()).and_then(|names| self.remove_lots(&names));
         self.failed = Some(dead);
         erased
     }
@@ -192,6 +197,18 @@ impl<D: Disk> Pool<D> {
     /// Returns the secrets of the pool; `None` where it has none, or is dead. They may be empty at this party.
     pub fn secrets(&self) -> Option<&[u8]> {
         self.header.life.secrets().map(|secrets| &secrets.0[..])
+    }
+
+    /// Returns whether another process could use the secrets, as far as the disk says.
+    fn is_idle(&self) -> bool {
+        let read = self.disk.read(HEADER);
+        let there = read.map(|file| file.map(|file| opened(&self.key.of_file(&[b"header"]), HEADER, &file)));
+        !matches!(there, Ok(None | Some(Ok(Header { life: Life::Open(_) | Life::Dead { .. }, .. }))))
+    }
+
+    fn remove_header(&mut self) -> Result<(), PoolError> {
+        self.disk.remove(HEADER)?;
+        self.disk.sync_names()
     }
 
     fn remove_lots(&mut self, names: &[String]) -> Result<(), PoolError> {
@@ -277,14 +294,17 @@ impl<D: Disk> Pool<D> {
         Ok(())
     }
 
-    /// Gives up the bundles of all places before `reserved`, the largest such number at any party, and has the next
-    /// bundle made at `end` or later, the largest such number. Nothing is written if that is so already.
+    /// Gives up the bundles of all places before `reserved`, the largest such number at any party, and of those outside
+    /// of `usable`, which are in order: some party does not have them. Has the next bundle made at `end` or later, the
+    /// largest such number. Nothing is written if that is so already.
     ///
     /// # Errors
     /// [`PoolError::Disk`].
-    pub fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
+    pub fn align(&mut self, id: LotId, (reserved, end): (u32, u32), usable: &[Range<u32>]) -> Result<(), PoolError> {
         let mut ledger = self.lot(id)?.ledger.clone();
-        if reserved <= ledger.reserved && end <= ledger.end {
+        let before = ledger.lot().left();
+        ledger.keep(usable);
+        if reserved <= ledger.reserved && end <= ledger.end && ledger.lot().left() == before {
             return Ok(());
         }
         ledger.reserve(reserved);

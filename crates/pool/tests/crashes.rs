@@ -131,8 +131,13 @@ fn earlier_files_are_refused() {
             let parts = [".ledger", ".blocks", "pool", ""];
             for (part, in_place) in parts.into_iter().flat_map(|part| [(part, true), (part, false)]) {
                 machine.restore(&after);
-                let part: BTreeMap<_, _> = before.clone().into_iter().filter(|(name, _)| name.ends_with(part)).collect();
-                if in_place { machine.put_back(&part) } else { machine.replace_by_copies(&part) }
+                let part: BTreeMap<_, _> =
+                    before.clone().into_iter().filter(|(name, _)| name.ends_with(part)).collect();
+                if in_place {
+                    machine.put_back(&part)
+                } else {
+                    machine.replace_by_copies(&part)
+                }
                 match (Process { machine: &machine, number: &mut number, seen: &mut seen }.run()) {
                     Ok(()) => taken += 1,
                     Err(PoolError::Moved | PoolError::Altered { .. }) => refused += 1,
@@ -162,7 +167,7 @@ fn a_restored_image_is_behind_and_alignment_gives_its_bundles_up() {
     machine.restore(&copy);
     let mut pool = Pool::open(machine.clone(), key(), &owner()).unwrap().unwrap();
     assert_eq!(pool.lots()[&LOT].reserved, 0);
-    pool.align(LOT, 3, 4).unwrap();
+    pool.align(LOT, (3, 4), &[0..4]).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()));
     pool.reserve(LOT, 4).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()) && pool.take(LOT, 3).is_ok());

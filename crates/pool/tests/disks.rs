@@ -193,8 +193,7 @@ impl Disk for Machine {
         self.change()?;
         let synced = self.synced.borrow();
         let hollow = |file: &Stored| Stored { number: file.number, bytes: vec![] };
-        let left =
-            |(name, file): (&String, &Stored)| (name.clone(), synced.get(name).cloned().unwrap_or(hollow(file)));
+        let left = |(name, file): (&String, &Stored)| (name.clone(), synced.get(name).cloned().unwrap_or(hollow(file)));
         *self.durable.borrow_mut() = self.seen.borrow().iter().map(left).collect();
         Ok(())
     }

@@ -294,3 +294,25 @@ fn keys_that_have_ended_do_not_come_back_with_earlier_files() {
     // Nor is a pool made in the place of one that may be another one's.
     assert!(matches!(new(&machine), Err(PoolError::Moved)));
 }
+
+/// The disk says that the secrets are idle, and takes no new file: the header is removed.
+#[test]
+fn an_idle_pool_on_a_full_disk_can_be_erased() {
+    for changes in 0..4 {
+        let machine = idle();
+        let mut pool = open(&machine).unwrap().unwrap();
+        machine.fail_after(changes, false);
+        pool.bury("a party deviated before a run").unwrap();
+        drop(pool);
+        machine.restart(Unsynced::Lost);
+        let opened = open(&machine);
+        assert!(matches!(opened, Ok(None)) || is_dead(&opened), "{changes}: {:?}", opened.err());
+        assert!(machine.copy().keys().all(|name| name == "pool"), "{changes}: lots are left");
+        assert!(make(&machine).is_ok(), "the folder takes another pool");
+    }
+    // A disk that takes no change at all: the caller is told.
+    let machine = idle();
+    let mut pool = open(&machine).unwrap().unwrap();
+    machine.fail_after(0, true);
+    assert!(pool.bury("a party deviated before a run").is_err() && is_dead(&pool.enter()));
+}
