@@ -242,3 +242,50 @@ def test_a_pool_has_a_folder(pair: Pooled) -> None:
 def test_times_have_bounds(pair: Pooled, times: str) -> None:
     ended = pair.start("preprocess", 0, "--times", times).end()
     assert ended.status == 2 and "--times must be from 1 to 65536" in ended.err
+
+
+def test_a_key_is_made_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = PoolFolder(tmp_path / "pool", tmp_path / "pool.key")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with monkeypatch.context() as patched:
+        synced = [lambda _: None, refuse]
+        patched.setattr(os, "fsync", lambda descriptor: synced.pop(0)(descriptor))
+        with pytest.raises(ConfigError, match="cannot be written"):
+            pool.make_key()
+    assert list(tmp_path.iterdir()) == [], "a part of a key is left"
+    pool.make_key()
+    assert len(pool.key()) == 32 and pool.key_file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [pool.key_file]
+    key = pool.key()
+    _write_whole_again(pool, monkeypatch)
+    assert pool.key() == key, "another process's key is kept"
+
+
+def _write_whole_again(pool: PoolFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the key as a process does that saw none before another one made it."""
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path: path != pool.key_file and exists(path))
+    pool.make_key()
+
+
+def test_scripts_with_equal_runs_share_what_is_made(pair: Pooled) -> None:
+    assert all(one.status == 0 for one in pair.make(1))
+    pair.script = pair.deployment.script("# another script\n" + SCRIPT)
+    for ended in pair.make(1):
+        assert "made correlations of 0 runs" in ended.out
+        assert "enough for 1 starts, if no other script uses them" in ended.out
+
+
+def test_files_that_are_put_back_into_a_pool_are_refused(pair: Pooled) -> None:
+    pair.make(2)
+    backup = pair.folder / "backup"
+    shutil.copytree(pair.pools[0], backup)
+    assert is_right(pair.use())
+    for name in os.listdir(backup):
+        (pair.pools[0] / name).write_bytes((backup / name).read_bytes())  # as `cp -a backup/. pool/` does
+    refused = pair.start("party", 0).end()
+    assert refused.status == 2 and "was copied, restored from a backup" in error_of(refused)

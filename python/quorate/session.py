@@ -142,6 +142,9 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         Runs that were asked for before end first, and a `Request` has its values after that; with `gave_up`, they are
         stopped. Threads that wait for their turn get `SessionClosed`.
 
+        If the disk did not take back what the session has not used of its pool, or did not note its end, a
+        `RuntimeWarning` says so.
+
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
         """
@@ -156,7 +159,8 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
             text = "a request of this branch was not awaited before the branch was closed, so its run is stopped"
             warnings.warn_explicit(text, RuntimeWarning, *_source.line())
         try:
-            self._native.close(gave_up)
+            if complaint := self._native.close(gave_up):
+                warnings.warn_explicit(complaint, RuntimeWarning, *_source.line())
         finally:
             self._campaigns.close()
             closed(self, self._watches)

@@ -2,14 +2,24 @@
 
 use crate::error::PoolError;
 
+/// A whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// The number of the file that has these bytes now, as [`Disk::create`] returned it.
+    pub number: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// The files of one folder, by name. What was written is on the disk once it was synced: a file by [`Disk::sync`], its
 /// name by [`Disk::sync_names`].
 pub trait Disk {
-    /// Returns a number of the folder, which a copy of it does not have.
+    /// Makes a new, empty file, in place of one with this name, and returns its number. The number stays when the file
+    /// is renamed. No other file of this disk has had it or will have it, whatever its name; nor has a copy of the file.
     ///
     /// # Errors
-    /// [`PoolError::Disk`].
-    fn number(&self) -> Result<u64, PoolError>;
+    /// [`PoolError::NoBirths`] if the disk has no such numbers; [`PoolError::Disk`].
+    fn create(&mut self, name: &str) -> Result<u64, PoolError>;
 
     /// Returns the names of all files.
     ///
@@ -17,11 +27,11 @@ pub trait Disk {
     /// [`PoolError::Disk`].
     fn names(&self) -> Result<Vec<String>, PoolError>;
 
-    /// Returns the bytes of a whole file; `None` if there is none.
+    /// Returns a whole file; `None` if there is none.
     ///
     /// # Errors
-    /// [`PoolError::Disk`].
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError>;
+    /// Those of [`Disk::create`].
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError>;
 
     /// Fills `bytes` from a place of a file on.
     ///
@@ -29,7 +39,7 @@ pub trait Disk {
     /// [`PoolError::Disk`], also if the file is too short.
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError>;
 
-    /// Writes a whole file, which may exist.
+    /// Writes a whole file, which may exist, and keeps its number then.
     ///
     /// # Errors
     /// [`PoolError::Disk`].
@@ -47,7 +57,8 @@ pub trait Disk {
     /// [`PoolError::Disk`].
     fn sync(&mut self, name: &str) -> Result<(), PoolError>;
 
-    /// Gives a file another name; a file that has that name is replaced.
+    /// Gives a file another name; a file that has that name is replaced. Once the names are synced, the bytes of the
+    /// replaced file are gone under any further name that it has.
     ///
     /// # Errors
     /// [`PoolError::Disk`].
@@ -67,15 +78,15 @@ pub trait Disk {
 }
 
 impl<D: Disk + ?Sized> Disk for Box<D> {
-    fn number(&self) -> Result<u64, PoolError> {
-        (**self).number()
+    fn create(&mut self, name: &str) -> Result<u64, PoolError> {
+        (**self).create(name)
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
         (**self).names()
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
         (**self).read(name)
     }
 
@@ -108,13 +119,19 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
 }
 
-/// Replaces a file: after a crash at any time, it has the bytes from before or these.
+/// Replaces a file by a new one, whose text is made for its number: after a crash at any time, the name has the file from
+/// before or the new one.
 ///
 /// # Errors
-/// [`PoolError::Disk`]; then it has the bytes from before or these.
-pub(crate) fn replace(disk: &mut impl Disk, name: &str, bytes: &[u8]) -> Result<(), PoolError> {
+/// [`PoolError`]; then it has the file from before or the new one.
+pub(crate) fn replace(
+    disk: &mut impl Disk,
+    name: &str,
+    text: impl FnOnce(u64) -> Result<Vec<u8>, PoolError>,
+) -> Result<(), PoolError> {
     let new = format!("{name}.new");
-    disk.write(&new, bytes)?;
+    let number = disk.create(&new)?;
+    disk.write(&new, &text(number)?)?;
     disk.sync(&new)?;
     disk.rename(&new, name)?;
     disk.sync_names()

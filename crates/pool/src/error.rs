@@ -61,12 +61,21 @@ pub enum PoolError {
     /// A pool that was made in the folder since this process looked.
     #[error("another process has made a pool in this folder meanwhile: start again")]
     Taken,
-    /// A pool in another folder than the one in which it was made.
+    /// A file of a pool that is not the one that the pool wrote: a copy, or its earlier bytes.
     #[error(
         "the pool was copied, restored from a backup, or moved from another disk: its correlations may have been used, \
          so remove its folder at all parties and make the pool again"
     )]
     Moved,
+    /// A file system that cannot tell a file from a copy of it.
+    #[error(
+        "the file system of the pool's folder {folder} does not state when files were made, so a pool that was restored \
+         from a backup would not be noticed: put the pool on another file system, such as ext4, xfs, btrfs or APFS"
+    )]
+    NoBirths {
+        /// The path of the folder.
+        folder: String,
+    },
     /// A pool whose keys may have become known to a party that cheats.
     #[error("the pool is dead: {why}. Its correlations are of no use any more: make the pool again, at all parties")]
     Dead {

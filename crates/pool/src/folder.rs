@@ -1,12 +1,14 @@
 //! The files of a pool in a folder of the file system.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::thread::sleep;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Stored};
 use crate::error::PoolError;
 
 const LOCK: &str = "lock";
@@ -14,11 +16,25 @@ const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
 
+/// How long another process may hold the lock that only looks whether the folder is in use, or is about to end.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+/// How long the clock of a file system may stand still.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(4);
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// A folder that this process has locked, as long as this exists.
+///
+/// The number of a file is made from its inode and the time of its birth. Restoring a file does not set them: a copy has
+/// an inode or a birth of its own, and a file that is overwritten keeps both, with a text that states others. Inodes are
+/// used again, and clocks stand still for some milliseconds, so a file gets another birth than the one before it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    lock: File,
+    _lock: File,
+    /// The birth of the file that was made or read last.
+    birth: Cell<Duration>,
+    /// Files that have lost their names, and are emptied once the disk has this.
+    replaced: Vec<File>,
 }
 
 impl Folder {
@@ -36,11 +52,24 @@ impl Folder {
         let file = path.join(LOCK);
         let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(FILE_MODE).open(&file);
         let lock = opened.map_err(failed("locked"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Folder { path: path.into(), lock }),
-            Err(TryLockError::WouldBlock) => Err(PoolError::InUse { folder: name }),
-            Err(TryLockError::Error(error)) => Err(failed("locked")(error)),
+        let start = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(PoolError::InUse { folder: name }),
+                Err(TryLockError::Error(error)) => return Err(failed("locked")(error)),
+            }
         }
+        Ok(Folder { path: path.into(), _lock: lock, birth: Cell::default(), replaced: vec![] })
+    }
+
+    /// Returns the inode and the birth of a file.
+    fn origin(&self, name: &str, file: &File) -> Result<(u64, Duration), PoolError> {
+        let stated = file.metadata().map_err(|error| failed(&self.path.join(name), "read", &error))?;
+        let birth = stated.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let no_births = || PoolError::NoBirths { folder: self.path.display().to_string() };
+        Ok((stated.ino(), birth.filter(|birth| !birth.is_zero()).ok_or_else(no_births)?))
     }
 
     fn opened(&self, name: &str, what: &'static str) -> Result<File, PoolError> {
@@ -58,16 +87,30 @@ fn failed(path: &Path, what: &'static str, error: &io::Error) -> PoolError {
     PoolError::Disk { file: path.display().to_string(), what, why: error.to_string() }
 }
 
+fn number_of(inode: u64, birth: Duration) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key("quorate/pool/file number");
+    hasher.update(&inode.to_le_bytes()).update(&birth.as_nanos().to_le_bytes());
+    let mut number = [0; 8];
+    hasher.finalize_xof().fill(&mut number);
+    u64::from_le_bytes(number)
+}
+
 impl Disk for Folder {
-    /// Returns a number from the lock's inode and, where the file system has it, the time at which it was made.
-    fn number(&self) -> Result<u64, PoolError> {
-        let lock = self.lock.metadata().map_err(|error| failed(&self.path, "read", &error))?;
-        let made = lock.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        let mut hasher = blake3::Hasher::new_derive_key("quorate/pool/folder");
-        hasher.update(&lock.ino().to_le_bytes()).update(&made.as_nanos().to_le_bytes());
-        let mut number = [0; 8];
-        hasher.finalize_xof().fill(&mut number);
-        Ok(u64::from_le_bytes(number))
+    fn create(&mut self, name: &str) -> Result<u64, PoolError> {
+        let (path, start) = (self.path.join(name), Instant::now());
+        loop {
+            self.remove(name)?; // what a crash has left may be a file of a backup
+            let made = OpenOptions::new().create_new(true).write(true).mode(FILE_MODE).open(&path);
+            let (inode, birth) = self.origin(name, &made.map_err(|error| failed(&path, "written", &error))?)?;
+            if birth != self.birth.get() {
+                self.birth.set(birth);
+                return Ok(number_of(inode, birth));
+            }
+            if start.elapsed() > CLOCK_PATIENCE {
+                return Err(PoolError::NoBirths { folder: self.path.display().to_string() });
+            }
+            sleep(PAUSE);
+        }
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
@@ -77,13 +120,17 @@ impl Disk for Folder {
         listed.map_err(|error| failed(&self.path, "listed", &error))
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
         let path = self.path.join(name);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&path, "read", &error)),
-        }
+        let mut file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| failed(&path, "read", &error))?,
+        };
+        let (inode, birth) = self.origin(name, &file)?;
+        self.birth.set(self.birth.get().max(birth));
+        let mut bytes = vec![];
+        self.on(name, "read", file.read_to_end(&mut bytes).map(drop))?;
+        Ok(Some(Stored { number: number_of(inode, birth), bytes }))
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {
@@ -107,7 +154,14 @@ impl Disk for Folder {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), PoolError> {
-        self.on(to, "replaced", fs::rename(self.path.join(from), self.path.join(to)))
+        let path = self.path.join(to);
+        let before = match OpenOptions::new().write(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            opened => Some(opened.map_err(|error| failed(&path, "replaced", &error))?),
+        };
+        self.on(to, "replaced", fs::rename(self.path.join(from), path))?;
+        self.replaced.extend(before);
+        Ok(())
     }
 
     fn remove(&mut self, name: &str) -> Result<(), PoolError> {
@@ -119,6 +173,9 @@ impl Disk for Folder {
 
     fn sync_names(&mut self) -> Result<(), PoolError> {
         let synced = File::open(&self.path).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| failed(&self.path, "synced", &error))
+        synced.map_err(|error| failed(&self.path, "synced", &error))?;
+        // Only now: before, a crash could bring the name of a replaced file back.
+        let emptied = self.replaced.drain(..).try_for_each(|file| file.set_len(0).and_then(|()| file.sync_all()));
+        emptied.map_err(|error| failed(&self.path, "emptied of what was replaced", &error))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -130,6 +131,18 @@ impl Ledger {
         self.reserved = self.reserved.max(end);
         self.end = self.end.max(end);
         taken
+    }
+
+    /// Gives up all places outside of these ranges, which are in order.
+    pub fn keep(&mut self, usable: &[Range<u32>]) {
+        let parts = |places: &Places| {
+            let Places { start, end, batch } = *places;
+            let part = move |range: &Range<u32>| (start.max(range.start), end.min(range.end), batch);
+            usable.iter().map(part).filter(|(start, end, _)| start < end).collect::<Vec<_>>()
+        };
+        let kept = self.places.iter().flat_map(parts).map(|(start, end, batch)| Places { start, end, batch });
+        self.places = kept.collect();
+        self.keys.retain(|place, _| usable.iter().any(|range| range.contains(place)));
     }
 
     /// Puts bundles back that were reserved, all of them from `reserved` on.

@@ -10,8 +10,8 @@
 //! | a lot's blocks | bundles at fixed places, each sealed under its own random key |
 //! | the lock | empty; locked by the process that has the pool open |
 //!
-//! The first two are sealed under keys that are derived from the store's key. A change replaces the file: it is written
-//! under another name, synced, renamed, and the folder is synced.
+//! The first two are sealed under keys that are derived from the store's key. A change replaces the file: a new one is
+//! made under another name, its number is sealed into its text, it is synced, renamed, and the folder is synced.
 //!
 //! # Each bundle is used once
 //! [`Pool::reserve`] takes the keys of bundles out of the ledger on the disk and keeps them in memory. Once it has
@@ -19,10 +19,14 @@
 //! bundle and forgets its key. What a process has reserved and not used it gives back at its end ([`Pool::release`]); a
 //! crash loses it.
 //!
-//! A copy of the folder would give its bundles a second time. A pool refuses to be opened in another folder than the
-//! one in which it was made, which finds copies but for images of a whole disk. Besides, the parties compare what they
-//! have reserved when they meet, and the largest number counts: an old disk does harm only if all honest parties have
-//! one.
+//! A copy of the folder would give its bundles a second time, and so would earlier files that are put back into it. So
+//! the header and each ledger are bound to the file that they are in, by its inode and the time of its birth. A copy is
+//! another file, and earlier bytes in a file were not written for it: both are refused. A file that is replaced is
+//! emptied, since a hard link would keep it. Images and snapshots of a whole file system are not found in this way.
+//! Besides, the parties compare what they have reserved when they meet, and the largest number counts: an old disk does
+//! harm only if all honest parties have one.
+//!
+//! Blocks are not bound to their file. An earlier bundle is of no use without its key, which a current ledger has lost.
 //!
 //! # Secrets
 //! Where parties may cheat, correlations are of use only under the keys of the session that made them. Such a pool has
@@ -46,7 +50,7 @@ mod pool;
 mod sealing;
 mod sizes;
 
-pub use disk::Disk;
+pub use disk::{Disk, Stored};
 pub use error::PoolError;
 pub use folder::Folder;
 pub use ledger::{Batch, Contents, Lot, LotId, Places};

@@ -1,11 +1,12 @@
 //! One party's pool: its lots, what they hold, and how bundles come in and go out.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::disk::{Disk, replace};
+use crate::disk::{Disk, Stored, replace};
 use crate::error::PoolError;
 use crate::folder::Folder;
 use crate::ledger::{Batch, BundleKey, Contents, Ledger, Lot, LotId, Reserved, sealed_bytes};
@@ -14,7 +15,7 @@ use crate::sealing::{Key, StoreKey, TAG_BYTES, open_file, open_once, random, sea
 use crate::sizes::{MOST_BUNDLES, PoolId};
 
 /// The format of all files.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEADER: &str = "pool";
 const LEDGER: &str = ".ledger";
 const BLOCKS: &str = ".blocks";
@@ -36,8 +37,6 @@ pub struct Owner {
 #[derive(Serialize, Deserialize)]
 struct Header {
     id: PoolId,
-    /// The number of the folder in which it was made.
-    folder: u64,
     owner: Owner,
     /// The prices by which runs are planned, in the caller's format.
     prices: Vec<u8>,
@@ -90,9 +89,6 @@ impl<D: Disk> Pool<D> {
         let Some(file) = disk.read(HEADER)? else { return Ok(None) };
         let header: Header = opened(&key.of_file(&[b"header"]), HEADER, &file)?;
         check(&header.owner, owner)?;
-        if header.folder != disk.number()? {
-            return Err(PoolError::Moved);
-        }
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
         if let Life::Open(_) = pool.header.life {
             pool.bury(CUT_OFF)?;
@@ -146,7 +142,7 @@ impl<D: Disk> Pool<D> {
         owner: Owner,
         (id, prices, life): (PoolId, Vec<u8>, Life),
     ) -> Result<Pool<D>, PoolError> {
-        let header = Header { id, folder: disk.number()?, owner, prices, life };
+        let header = Header { id, owner, prices, life };
         let mut pool = Pool { disk, key, header, lots: BTreeMap::new(), failed: None };
         let names = pool.disk.names()?;
         pool.check_replaceable(&names)?;
@@ -181,15 +177,19 @@ impl<D: Disk> Pool<D> {
     }
 
     /// Erases the pool for a reason, the end of a sentence: the secrets, then all lots. Its identifier and the reason
-    /// stay on the disk. This party uses it no more, whatever the disk does.
+    /// stay on the disk. This party uses it no more, whatever the disk does. If the disk takes no new header, and says
+    /// that the secrets are idle, they are removed without a trace.
     ///
     /// # Errors
-    /// [`PoolError::Disk`]; a pool that was in use is then erased by the next process that finds it.
+    /// [`PoolError::Disk`]; a pool that the disk says is in use is then erased by the next process that finds it. In
+    /// all other cases the secrets are still there.
     pub fn bury(&mut self, why: &str) -> Result<(), PoolError> {
         let dead = PoolError::Dead { id: self.header.id, why: why.to_owned() };
         (self.header.life, self.header.prices) = (Life::Dead { why: why.to_owned() }, vec![]);
         self.lots.clear();
-        let erased = self.store_header().and_then(|()| self.disk.names()).and_then(|names| self.remove_lots(&names));
+        let stored =
+            self.store_header().or_else(|error| if self.is_idle() { self.remove_header() } else { Err(error) });
+        let erased = stored.and_then(|()| self.disk.names()).and_then(|names| self.remove_lots(&names));
         self.failed = Some(dead);
         erased
     }
@@ -197,6 +197,18 @@ impl<D: Disk> Pool<D> {
     /// Returns the secrets of the pool; `None` where it has none, or is dead. They may be empty at this party.
     pub fn secrets(&self) -> Option<&[u8]> {
         self.header.life.secrets().map(|secrets| &secrets.0[..])
+    }
+
+    /// Returns whether another process could use the secrets, as far as the disk says.
+    fn is_idle(&self) -> bool {
+        let read = self.disk.read(HEADER);
+        let there = read.map(|file| file.map(|file| opened(&self.key.of_file(&[b"header"]), HEADER, &file)));
+        !matches!(there, Ok(None | Some(Ok(Header { life: Life::Open(_) | Life::Dead { .. }, .. }))))
+    }
+
+    fn remove_header(&mut self) -> Result<(), PoolError> {
+        self.disk.remove(HEADER)?;
+        self.disk.sync_names()
     }
 
     fn remove_lots(&mut self, names: &[String]) -> Result<(), PoolError> {
@@ -229,7 +241,7 @@ impl<D: Disk> Pool<D> {
 
     fn store_header(&mut self) -> Result<(), PoolError> {
         let key = self.key.of_file(&[b"header"]);
-        let stored = sealed(&key, HEADER, &self.header).and_then(|file| replace(&mut self.disk, HEADER, &file));
+        let stored = replace(&mut self.disk, HEADER, |number| sealed(&key, HEADER, (number, &self.header)));
         stored.map_err(|error| self.fail(error))
     }
 
@@ -282,14 +294,17 @@ impl<D: Disk> Pool<D> {
         Ok(())
     }
 
-    /// Gives up the bundles of all places before `reserved`, the largest such number at any party, and has the next
-    /// bundle made at `end` or later, the largest such number. Nothing is written if that is so already.
+    /// Gives up the bundles of all places before `reserved`, the largest such number at any party, and of those outside
+    /// of `usable`, which are in order: some party does not have them. Has the next bundle made at `end` or later, the
+    /// largest such number. Nothing is written if that is so already.
     ///
     /// # Errors
     /// [`PoolError::Disk`].
-    pub fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
+    pub fn align(&mut self, id: LotId, (reserved, end): (u32, u32), usable: &[Range<u32>]) -> Result<(), PoolError> {
         let mut ledger = self.lot(id)?.ledger.clone();
-        if reserved <= ledger.reserved && end <= ledger.end {
+        let before = ledger.lot().left();
+        ledger.keep(usable);
+        if reserved <= ledger.reserved && end <= ledger.end && ledger.lot().left() == before {
             return Ok(());
         }
         ledger.reserve(reserved);
@@ -452,7 +467,7 @@ impl<D: Disk> Pool<D> {
 
     fn store(&mut self, id: LotId, ledger: &Ledger) -> Result<(), PoolError> {
         let (name, key) = (file_of(id, LEDGER), self.key_of(id));
-        let stored = sealed(&key, &name, ledger).and_then(|file| replace(&mut self.disk, &name, &file));
+        let stored = replace(&mut self.disk, &name, |number| sealed(&key, &name, (number, ledger)));
         stored.map_err(|error| self.fail(error))
     }
 
@@ -501,9 +516,9 @@ fn offset_of(place: u32, bundle_bytes: u64) -> u64 {
     u64::from(place % MOST_BUNDLES) * sealed_bytes(bundle_bytes)
 }
 
-/// Returns a sealed file with its format.
-fn sealed<T: Serialize>(key: &Key, name: &str, contents: &T) -> Result<Vec<u8>, PoolError> {
-    let text = encoded(contents)?;
+/// Returns a sealed file with its format, for the file with this number.
+fn sealed<T: Serialize>(key: &Key, name: &str, contents: (u64, &T)) -> Result<Vec<u8>, PoolError> {
+    let text = encoded(&contents)?;
     Ok([&FORMAT.to_le_bytes()[..], &seal_file(key, &bound(name), &text)?].concat())
 }
 
@@ -523,15 +538,21 @@ fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> 
     }
 }
 
-fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &[u8]) -> Result<T, PoolError> {
+/// Opens a sealed file, which must be the one that it was sealed for: the bytes of an earlier one, put back in its place,
+/// are refused.
+fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &Stored) -> Result<T, PoolError> {
     let altered = || PoolError::Altered { file: name.into() };
-    let (format, sealed) = file.split_first_chunk().ok_or_else(altered)?;
+    let (format, sealed) = file.bytes.split_first_chunk().ok_or_else(altered)?;
     match u32::from_le_bytes(*format) {
         FORMAT => {}
         found => return Err(PoolError::Format { found, reads: FORMAT }),
     }
     let text = open_file(key, &bound(name), sealed)?.ok_or_else(altered)?;
-    postcard::from_bytes(&text).map_err(|_| altered())
+    let (number, contents): (u64, T) = postcard::from_bytes(&text).map_err(|_| altered())?;
+    match number == file.number {
+        true => Ok(contents),
+        false => Err(PoolError::Moved),
+    }
 }
 
 /// Returns what a file is bound to.

@@ -1,6 +1,6 @@
 //! Crashes and failures at every change of the disk.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_pool::{Batch, Contents, LotId, Pool, PoolError};
 use zeroize::Zeroizing;
@@ -114,10 +114,48 @@ fn no_failed_write_gives_a_bundle_twice() {
     assert!(refusals > 40, "{refusals}");
 }
 
-/// After a copy of the folder is put back, bundles come out again: only the other parties can tell. What they have
+/// Files of any earlier time, and of any crash, are put back into the folder: a bundle never comes out again. Either
+/// the pool is refused, or what was put back is what is there.
+#[test]
+fn earlier_files_are_refused() {
+    let (mut refused, mut taken) = (0, 0);
+    for unsynced in [Unsynced::Kept, Unsynced::Lost, Unsynced::Hollow] {
+        for first in (0..).step_by(2) {
+            let (machine, mut number, mut seen) = (Machine::default(), 0, BTreeSet::new());
+            machine.fail_after(first, true);
+            let done = Process { machine: &machine, number: &mut number, seen: &mut seen }.run();
+            machine.restart(unsynced);
+            let before = machine.copy();
+            Process { machine: &machine, number: &mut number, seen: &mut seen }.run().unwrap();
+            let after = machine.copy();
+            let parts = [".ledger", ".blocks", "pool", ""];
+            for (part, in_place) in parts.into_iter().flat_map(|part| [(part, true), (part, false)]) {
+                machine.restore(&after);
+                let part: BTreeMap<_, _> =
+                    before.clone().into_iter().filter(|(name, _)| name.ends_with(part)).collect();
+                if in_place {
+                    machine.put_back(&part)
+                } else {
+                    machine.replace_by_copies(&part)
+                }
+                match (Process { machine: &machine, number: &mut number, seen: &mut seen }.run()) {
+                    Ok(()) => taken += 1,
+                    Err(PoolError::Moved | PoolError::Altered { .. }) => refused += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+    assert!(refused > 200 && taken > 100, "{refused} refused, {taken} taken");
+}
+
+/// After an image of the disk is put back, bundles come out again: only the other parties can tell. What they have
 /// reserved is given up by alignment.
 #[test]
-fn a_restored_copy_is_behind_and_alignment_gives_its_bundles_up() {
+fn a_restored_image_is_behind_and_alignment_gives_its_bundles_up() {
     let machine = Machine::default();
     let mut pool = Pool::create(machine.clone(), key(), owner(), [9; 32], vec![]).unwrap();
     pool.begin(LOT, Contents::new(), BYTES).unwrap();
@@ -129,7 +167,7 @@ fn a_restored_copy_is_behind_and_alignment_gives_its_bundles_up() {
     machine.restore(&copy);
     let mut pool = Pool::open(machine.clone(), key(), &owner()).unwrap().unwrap();
     assert_eq!(pool.lots()[&LOT].reserved, 0);
-    pool.align(LOT, 3, 4).unwrap();
+    pool.align(LOT, (3, 4), &[0..4]).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()));
     pool.reserve(LOT, 4).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()) && pool.take(LOT, 3).is_ok());

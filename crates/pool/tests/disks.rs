@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use quorate_pool::{Disk, Owner, PoolError, StoreKey};
+use quorate_pool::{Disk, Owner, PoolError, StoreKey, Stored};
 
-type Files = BTreeMap<String, Vec<u8>>;
+type Files = BTreeMap<String, Stored>;
 
 /// What is left of changes that were not synced when the machine stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub struct Machine {
     /// Whether only one change fails.
     is_lasting: Rc<Cell<bool>>,
     pub changes: Rc<Cell<usize>>,
-    pub number: Rc<Cell<u64>>,
+    /// The number of the file that was made last.
+    number: Rc<Cell<u64>>,
 }
 
 impl Machine {
@@ -53,7 +54,9 @@ impl Machine {
             Unsynced::Lost => durable,
             Unsynced::Hollow => {
                 let synced = self.synced.borrow();
-                seen.keys().map(|name| (name.clone(), synced.get(name).cloned().unwrap_or_default())).collect()
+                let hollow = |file: &Stored| Stored { number: file.number, bytes: vec![] };
+                let left = |(name, file)| (String::clone(name), synced.get(name).cloned().unwrap_or(hollow(file)));
+                seen.iter().map(left).collect()
             }
         };
         *self.seen.borrow_mut() = left.clone();
@@ -66,7 +69,31 @@ impl Machine {
         self.seen.borrow().clone()
     }
 
-    /// Puts all files back as they were.
+    /// Puts the bytes of all files back into the files that are there, as `cp` does.
+    pub fn put_back(&self, files: &Files) {
+        for (name, before) in files {
+            let mut seen = self.seen.borrow_mut();
+            let number = seen.get(name).map_or_else(|| self.next_number(), |file| file.number);
+            seen.insert(name.clone(), Stored { number, bytes: before.bytes.clone() });
+        }
+        self.restart(Unsynced::Kept);
+    }
+
+    /// Replaces files by copies, as `tar` and `rsync` do.
+    pub fn replace_by_copies(&self, files: &Files) {
+        let copy = |(name, file): (&String, &Stored)| {
+            (name.clone(), Stored { number: self.next_number(), bytes: file.bytes.clone() })
+        };
+        self.seen.borrow_mut().extend(files.iter().map(copy));
+        self.restart(Unsynced::Kept);
+    }
+
+    fn next_number(&self) -> u64 {
+        self.number.set(self.number.get() + 1);
+        self.number.get()
+    }
+
+    /// Puts all files back as they were, as an image of the disk does.
     pub fn restore(&self, files: &Files) {
         *self.seen.borrow_mut() = files.clone();
         self.restart(Unsynced::Kept);
@@ -74,7 +101,7 @@ impl Machine {
 
     /// Changes a file as somebody with access to the disk could.
     pub fn alter(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
-        change(self.seen.borrow_mut().get_mut(name).expect("there is such a file"));
+        change(&mut self.seen.borrow_mut().get_mut(name).expect("there is such a file").bytes);
         self.restart(Unsynced::Kept);
     }
 
@@ -97,21 +124,25 @@ impl Machine {
 }
 
 impl Disk for Machine {
-    fn number(&self) -> Result<u64, PoolError> {
-        Ok(self.number.get())
+    fn create(&mut self, name: &str) -> Result<u64, PoolError> {
+        self.change()?;
+        let number = self.next_number();
+        self.seen.borrow_mut().insert(name.into(), Stored { number, bytes: vec![] });
+        self.synced.borrow_mut().remove(name);
+        Ok(number)
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
         Ok(self.seen.borrow().keys().cloned().collect())
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
         Ok(self.seen.borrow().get(name).cloned())
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {
         let (seen, start) = (self.seen.borrow(), start as usize);
-        let part = seen.get(name).and_then(|file| file.get(start..start + bytes.len()));
+        let part = seen.get(name).and_then(|file| file.bytes.get(start..start + bytes.len()));
         let short = || PoolError::Disk { file: name.into(), what: "read", why: "too short".into() };
         bytes.copy_from_slice(part.ok_or_else(short)?);
         Ok(())
@@ -119,14 +150,14 @@ impl Disk for Machine {
 
     fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), PoolError> {
         self.change()?;
-        self.seen.borrow_mut().insert(name.into(), bytes.into());
+        self.seen.borrow_mut().entry(name.into()).or_default().bytes = bytes.into();
         Ok(())
     }
 
     fn write_at(&mut self, name: &str, start: u64, bytes: &[u8]) -> Result<(), PoolError> {
         self.change()?;
         let (mut seen, start) = (self.seen.borrow_mut(), start as usize);
-        let file = seen.entry(name.into()).or_default();
+        let file = &mut seen.entry(name.into()).or_default().bytes;
         file.resize(file.len().max(start + bytes.len()), 0);
         file[start..start + bytes.len()].copy_from_slice(bytes);
         Ok(())
@@ -134,10 +165,10 @@ impl Disk for Machine {
 
     fn sync(&mut self, name: &str) -> Result<(), PoolError> {
         self.change()?;
-        let bytes = self.seen.borrow().get(name).cloned().unwrap_or_default();
-        self.synced.borrow_mut().insert(name.into(), bytes.clone());
+        let file = self.seen.borrow().get(name).cloned().unwrap_or_default();
+        self.synced.borrow_mut().insert(name.into(), file.clone());
         if let Some(durable) = self.durable.borrow_mut().get_mut(name) {
-            *durable = bytes;
+            *durable = file;
         }
         Ok(())
     }
@@ -161,8 +192,9 @@ impl Disk for Machine {
     fn sync_names(&mut self) -> Result<(), PoolError> {
         self.change()?;
         let synced = self.synced.borrow();
-        let bytes = |name: &String| synced.get(name).cloned().unwrap_or_default();
-        *self.durable.borrow_mut() = self.seen.borrow().keys().map(|name| (name.clone(), bytes(name))).collect();
+        let hollow = |file: &Stored| Stored { number: file.number, bytes: vec![] };
+        let left = |(name, file): (&String, &Stored)| (name.clone(), synced.get(name).cloned().unwrap_or(hollow(file)));
+        *self.durable.borrow_mut() = self.seen.borrow().iter().map(left).collect();
         Ok(())
     }
 }

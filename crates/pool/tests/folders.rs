@@ -90,6 +90,124 @@ fn a_copy_of_a_folder_is_refused_and_a_renamed_folder_is_not() {
     assert_eq!(refused, Some(PoolError::Moved), "a backup, put back at the same place");
 }
 
+/// The ways in which files of a backup come back into the folder of a pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Back {
+    /// `cp`: the bytes go into the files that are there.
+    InPlace,
+    /// `rsync`: a new file replaces the one that is there.
+    Renamed,
+    /// `tar`: the file that is there is removed first.
+    Anew,
+    /// Hard links, made when the pool was as old.
+    Linked,
+}
+
+/// A bundle is used, and the files from before come back: a pool in which anything has changed since is refused.
+#[test]
+fn earlier_files_that_are_put_back_into_the_folder_are_refused() {
+    for back in [Back::InPlace, Back::Renamed, Back::Anew, Back::Linked] {
+        for part in ["", "pool", ".ledger", ".blocks"] {
+            let place = Place::new();
+            let (path, backup) = (place.0.join("pool"), place.0.join("backup"));
+            let disk = Folder::lock(&path).unwrap();
+            let mut pool = Pool::create_with_secrets(disk, key(), owner(), ([9; 32], vec![]), b"keys").unwrap();
+            pool.begin(LOT, Contents::new(), 5).unwrap();
+            let bundles = vec![Zeroizing::new(b"first".to_vec()), Zeroizing::new(b"secon".to_vec())];
+            pool.append(LOT, Batch { id: [1; 32], origin: [2; 32] }, bundles).unwrap();
+            pool.count(LOT).unwrap();
+            pool.leave().unwrap();
+            fs::create_dir(&backup).unwrap();
+            let names: Vec<_> = fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();
+            for name in &names {
+                let (from, to) = (path.join(name), backup.join(name));
+                match back {
+                    Back::Linked => fs::hard_link(from, to).unwrap(),
+                    _ => assert!(fs::copy(from, to).is_ok()),
+                }
+            }
+            pool.enter().unwrap();
+            pool.reserve(LOT, 1).unwrap();
+            assert_eq!(pool.take(LOT, 0).unwrap().bytes.as_slice(), b"first");
+            pool.leave().unwrap();
+            drop(pool);
+            let put_back = names.iter().filter(|name| name.to_str().unwrap().ends_with(part));
+            for (from, to) in put_back.map(|name| (backup.join(name), path.join(name))) {
+                match back {
+                    Back::InPlace => assert!(fs::copy(from, to).is_ok()),
+                    Back::Renamed => {
+                        fs::copy(from, path.join("temporary")).unwrap();
+                        fs::rename(path.join("temporary"), to).unwrap();
+                    }
+                    Back::Anew => {
+                        fs::remove_file(&to).unwrap();
+                        fs::copy(from, to).unwrap();
+                    }
+                    Back::Linked => {
+                        fs::remove_file(&to).unwrap();
+                        fs::hard_link(from, to).unwrap();
+                    }
+                }
+            }
+            let opened = Pool::open(Folder::lock(&path).unwrap(), key(), &owner());
+            match (part, back, opened) {
+                (".blocks", _, Ok(Some(pool))) => assert_eq!(pool.lots()[&LOT].left(), 1, "{back:?}"),
+                (_, Back::Linked, Err(PoolError::Altered { .. })) | (_, _, Err(PoolError::Moved)) => {}
+                (.., opened) => panic!("{back:?} {part}: {:?}", opened.err()),
+            }
+        }
+    }
+}
+
+/// Changes that follow each other faster than the clock of the file system ticks: inodes are used again, births are not.
+#[test]
+fn files_of_one_name_have_numbers_of_their_own() {
+    let place = Place::new();
+    let path = place.0.join("pool");
+    let mut numbers = std::collections::BTreeSet::new();
+    for _ in 0..4 {
+        let mut folder = Folder::lock(&path).unwrap();
+        assert!(folder.read("file").unwrap().is_none_or(|file| numbers.contains(&file.number)));
+        for _ in 0..20 {
+            let number = folder.create("file.new").unwrap();
+            folder.rename("file.new", "file").unwrap();
+            folder.sync_names().unwrap();
+            assert_eq!(folder.read("file").unwrap().unwrap().number, number);
+            assert!(numbers.insert(number), "two files have one number");
+        }
+    }
+}
+
+/// What a crash left under the name of a new file is not written into: it may be a hard link, or a file of a backup.
+#[test]
+fn a_new_file_is_new() {
+    let place = Place::new();
+    let path = place.0.join("pool");
+    let mut folder = Folder::lock(&path).unwrap();
+    let number = folder.create("file.new").unwrap();
+    folder.write("file.new", b"old").unwrap();
+    fs::hard_link(path.join("file.new"), place.0.join("kept")).unwrap();
+    assert_ne!(folder.create("file.new").unwrap(), number);
+    folder.write("file.new", b"new").unwrap();
+    assert_eq!(fs::read(place.0.join("kept")).unwrap(), b"old");
+}
+
+/// A process that only looks whether a pool is in use has the lock for a moment.
+#[test]
+fn a_lock_that_is_soon_free_is_waited_for() {
+    let place = Place::new();
+    let path = place.0.join("pool");
+    drop(Folder::lock(&path).unwrap());
+    let looking = fs::File::open(path.join("lock")).unwrap();
+    looking.lock_shared().unwrap();
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        drop(looking);
+    });
+    drop(Folder::lock(&path).unwrap());
+    thread.join().unwrap();
+}
+
 #[test]
 fn errors_name_the_file_and_the_reason() {
     let place = Place::new();

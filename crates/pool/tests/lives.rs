@@ -103,7 +103,7 @@ fn a_failed_session_erases_the_pool_and_refuses_it() {
     assert!(error.contains("a check failed in a run") && error.contains("make the pool again"), "{error}");
     let after = machine.copy();
     assert_eq!(after.len(), 1);
-    assert!(after["pool"].len() < before["pool"].len(), "the secrets are in the file");
+    assert!(after["pool"].bytes.len() < before["pool"].bytes.len(), "the secrets are in the file");
     // The folder takes another pool.
     let pool = make(&machine).unwrap();
     assert_eq!(pool.secrets(), Some(SECRETS));
@@ -274,4 +274,45 @@ fn a_pool_that_cannot_be_erased_is_dead_for_the_next_process() {
         assert!(is_dead(&open(&machine)), "{at}: {buried:?}");
         assert_eq!(machine.copy().into_keys().collect::<Vec<_>>(), ["pool"], "{at}");
     }
+}
+
+/// Keys that ended come back with an earlier header: it is refused, whether it is put into the file or beside it.
+#[test]
+fn keys_that_have_ended_do_not_come_back_with_earlier_files() {
+    let machine = idle();
+    let alive = machine.copy();
+    let mut pool = open(&machine).unwrap().unwrap();
+    pool.enter().unwrap();
+    pool.bury("the run failed").unwrap();
+    drop(pool);
+    let dead = machine.copy();
+    machine.put_back(&alive);
+    assert_eq!(open(&machine).err(), Some(PoolError::Moved));
+    machine.restore(&dead);
+    machine.replace_by_copies(&alive);
+    assert_eq!(open(&machine).err(), Some(PoolError::Moved));
+    // Nor is a pool made in the place of one that may be another one's.
+    assert!(matches!(new(&machine), Err(PoolError::Moved)));
+}
+
+/// The disk says that the secrets are idle, and takes no new file: the header is removed.
+#[test]
+fn an_idle_pool_on_a_full_disk_can_be_erased() {
+    for changes in 0..4 {
+        let machine = idle();
+        let mut pool = open(&machine).unwrap().unwrap();
+        machine.fail_after(changes, false);
+        pool.bury("a party deviated before a run").unwrap();
+        drop(pool);
+        machine.restart(Unsynced::Lost);
+        let opened = open(&machine);
+        assert!(matches!(opened, Ok(None)) || is_dead(&opened), "{changes}: {:?}", opened.err());
+        assert!(machine.copy().keys().all(|name| name == "pool"), "{changes}: lots are left");
+        assert!(make(&machine).is_ok(), "the folder takes another pool");
+    }
+    // A disk that takes no change at all: the caller is told.
+    let machine = idle();
+    let mut pool = open(&machine).unwrap().unwrap();
+    machine.fail_after(0, true);
+    assert!(pool.bury("a party deviated before a run").is_err() && is_dead(&pool.enter()));
 }

@@ -1,5 +1,7 @@
 //! What a pool gives and refuses, on a disk that works.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use quorate_pool::{Batch, Contents, LotId, MOST_BUNDLES, Owner, Places, Pool, PoolError, StoreKey};
 use zeroize::Zeroizing;
@@ -9,6 +11,7 @@ use crate::disks::{Machine, key, owner};
 const LOT: LotId = LotId([1; 32]);
 const OTHER: LotId = LotId([2; 32]);
 const BYTES: u64 = 40;
+const ALL: &[Range<u32>] = &[0..u32::MAX];
 
 fn batch(number: u8) -> Batch {
     Batch { id: [number; 32], origin: [number + 100; 32] }
@@ -113,7 +116,7 @@ fn places_are_aligned() {
         let mut pool = new(&machine);
         make(&mut pool, &[2, 3]);
         pool.reserve(LOT, 1).unwrap();
-        pool.align(LOT, reserved, end).unwrap();
+        pool.align(LOT, (reserved, end), ALL).unwrap();
         assert_eq!(level(&pool), expected, "{reserved}, {end}");
         drop(pool);
         let mut pool = open(&machine).unwrap();
@@ -127,6 +130,28 @@ fn places_are_aligned() {
         }
         let last = pool.take(LOT, end).unwrap();
         assert_eq!((last.bytes, last.batch), (bundle(70), batch(7)));
+    }
+}
+
+/// Bundles that another party does not have are given up, also on the disk.
+#[test]
+fn places_that_some_party_does_not_have_are_given_up() {
+    let machine = Machine::default();
+    let mut pool = new(&machine);
+    make(&mut pool, &[2, 3, 1]);
+    let changes = machine.changes.get();
+    pool.align(LOT, (0, 6), &[0..2, 2..6]).unwrap();
+    assert_eq!(machine.changes.get(), changes, "nothing is given up");
+    pool.align(LOT, (0, 6), &[1..3, 4..5]).unwrap();
+    drop(pool);
+    let mut pool = open(&machine).unwrap();
+    assert_eq!(level(&pool), (0, 6, 3));
+    let places = |start, end, number| Places { start, end, batch: batch(number) };
+    assert_eq!(pool.lots()[&LOT].places, [places(1, 2, 0), places(2, 3, 1), places(4, 5, 1)]);
+    pool.reserve(LOT, 6).unwrap();
+    for place in 0..6 {
+        let taken = pool.take(LOT, place).ok().map(|taken| taken.bytes);
+        assert_eq!(taken, [1, 2, 4].contains(&place).then(|| bundle(place as u8)));
     }
 }
 
@@ -172,7 +197,7 @@ fn empty_bundles_have_places_and_no_blocks() {
 fn a_lot_has_a_largest_number_of_places() {
     let mut pool = new(&Machine::default());
     pool.begin(LOT, contents(), 0).unwrap();
-    pool.align(LOT, 0, MOST_BUNDLES - 1).unwrap();
+    pool.align(LOT, (0, MOST_BUNDLES - 1), ALL).unwrap();
     let bundles = |count| vec![Zeroizing::default(); count];
     assert!(matches!(pool.append(LOT, batch(0), bundles(2)), Err(PoolError::TooMany)));
     pool.append(LOT, batch(0), bundles(1)).unwrap();
@@ -194,7 +219,7 @@ fn files_that_were_altered_or_moved_do_not_open() {
     let files = machine.copy();
     let ledgers: Vec<&String> = files.keys().filter(|name| name.ends_with("ledger")).collect();
     for name in files.keys().filter(|name| !name.ends_with("blocks")) {
-        for byte in 0..files[name].len() {
+        for byte in 0..files[name].bytes.len() {
             machine.restore(&files);
             machine.alter(name, |file| file[byte] ^= 1);
             let refused = open(&machine).err();
@@ -206,7 +231,7 @@ fn files_that_were_altered_or_moved_do_not_open() {
         assert_eq!(open(&machine).err(), Some(PoolError::Altered { file: name.clone() }));
     }
     machine.restore(&files);
-    machine.alter(ledgers[0], |file| file.clone_from(&files[ledgers[1]]));
+    machine.alter(ledgers[0], |file| file.clone_from(&files[ledgers[1]].bytes));
     assert_eq!(open(&machine).err(), Some(PoolError::Altered { file: ledgers[0].clone() }));
 }
 
@@ -246,7 +271,7 @@ fn a_pool_is_for_one_party_its_certificates_and_options() {
     says(Owner { terms: "rss, trunc=probabilistic".into(), ..owner() }, "one with rss, trunc=probabilistic");
     let other_key = StoreKey::take(&mut [8; 32]).unwrap();
     assert!(refused(owner(), other_key).contains("pool_key"));
-    machine.number.set(1);
+    machine.replace_by_copies(&machine.copy());
     assert!(refused(owner(), key()).contains("was copied"));
 }
 
@@ -280,7 +305,7 @@ fn the_same_bundles_are_sealed_differently() {
         pool.begin(LOT, contents(), BYTES).unwrap();
         pool.append(LOT, batch(0), vec![bundle(1), bundle(1)]).unwrap();
         let (_, blocks) = machine.copy().into_iter().find(|(name, _)| name.ends_with("blocks")).unwrap();
-        blocks.chunks(BYTES as usize + 16).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        blocks.bytes.chunks(BYTES as usize + 16).map(<[u8]>::to_vec).collect::<Vec<_>>()
     };
     let all: Vec<Vec<u8>> = [sealed(), sealed()].concat();
     assert!((0..4).all(|i| !all[..i].contains(&all[i]) && all[i].len() == BYTES as usize + 16));
@@ -312,7 +337,7 @@ proptest! {
                     prop_assert_eq!(&out.bytes, &bundle(made_as[&(a + b)]));
                     taken.push(a + b);
                 },
-                3 => pool.align(LOT, reserved + a % 3, end + b % 3).unwrap(),
+                3 => pool.align(LOT, (reserved + a % 3, end + b % 3), &[0..a + b, a + b + 1..u32::MAX]).unwrap(),
                 4 => pool.release(LOT, taken.last().map_or(0, |last| last + 1)).unwrap(),
                 _ => pool = { drop(pool); open(&machine).unwrap() },
             }

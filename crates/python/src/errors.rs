@@ -76,6 +76,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::PoolNumbers { .. }
         | SessionError::PoolBehind { .. }
         | SessionError::PoolCampaign
+        | SessionError::PoolNotClosed { .. }
         | SessionError::NotPoolable { .. }
         | SessionError::PoolBranch
         | SessionError::MakesPool

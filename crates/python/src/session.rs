@@ -477,8 +477,9 @@ impl Session {
     }
 
     /// Closes the session, after the requests that other threads wait for; with `gave_up`, these are interrupted. It
-    /// waits as long as the peers take what was sent to them; Ctrl-C ends the wait.
-    fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<()> {
+    /// waits as long as the peers take what was sent to them; Ctrl-C ends the wait. Returns what the session's pool has
+    /// to say, if it could not be closed.
+    fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<Option<String>> {
         let mut leaving = self.with(py, |session| Ok(session.leave(gave_up)))?;
         let mut interrupt = Ok(());
         while !py.detach(|| leaving.wait(TICK)) {
@@ -491,7 +492,8 @@ impl Session {
         }
         let herald = self.herald.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
         herald.iter().for_each(|herald| herald.close(py));
-        interrupt
+        interrupt?;
+        self.with(py, |session| Ok(session.complaint().map(|error| error.to_string())))
     }
 }
 

@@ -189,6 +189,15 @@ pub enum SessionError {
         /// Its number.
         other: u32,
     },
+    /// A pool that could not be changed at the end of a session, or after a run that failed.
+    #[error(
+        "the pool of this session was not closed, and what was not used of it is lost: {why}. Where parties may cheat, \
+         remove its folder at all parties and make the pool again"
+    )]
+    PoolNotClosed {
+        /// The reason.
+        why: String,
+    },
     /// Submissions of clients in a session with a pool, where parties may cheat.
     #[error(
         "a session with a pool reads no submissions of clients where parties may cheat: open this session without pool="

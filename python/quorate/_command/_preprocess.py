@@ -68,7 +68,7 @@ class Preprocessing(Explaining):
         runs = f"{len(asked)} run{'s' if len(asked) > 1 else ''}"
         new, held = sum(new for new, _, _ in made), sum(new * each for new, _, each in made)
         print(f"{runs} a start: made correlations of {new} runs, {number_bytes(held)} here")
-        print(f"the pool is enough for {self._supply.times} starts")
+        print(f"the pool is enough for {self._supply.times} starts, if no other script uses them")
         self._supply.is_made = True
 
 

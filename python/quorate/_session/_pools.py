@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import secrets
 import sys
@@ -22,6 +23,9 @@ else:
 __all__ = ["PoolFolder", "pool_of"]
 
 _KEY_BYTES = 32
+
+#: How file systems without hard links refuse one: FAT, many FUSE and SMB mounts.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,11 +100,12 @@ def _write_whole(path: Path, data: bytes) -> None:
     """Writes a new file that its owner alone may read: a file beside it first, which then gets its name."""
     descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _write_synced(descriptor, data)
         os.link(beside, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _write_in_place(path, data)
     finally:
         os.unlink(beside)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -108,6 +113,26 @@ def _write_whole(path: Path, data: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _write_synced(descriptor: int, data: bytes) -> None:
+    """Writes a file to the disk, and closes it."""
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    """Writes a new file where the file system has no hard links. A process that is killed midway leaves a part of it,
+    which `PoolFolder.key` refuses; a write that fails leaves nothing.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        _write_synced(descriptor, data)
+    except OSError:
+        os.unlink(path)
+        raise
 
 
 def pool_of(config: str | os.PathLike[str], pool: str | os.PathLike[str] | None) -> PoolFolder | None:

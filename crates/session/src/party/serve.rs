@@ -240,7 +240,7 @@ impl Place {
         let notes = &run.agreement().notes;
         let agreed = pool.as_mut().map(|pool| match B::HAS_SECRETS {
             true => pool.agree_on_mortal((options.pool, me), notes),
-            false => pool.agree(options.pool, notes),
+            false => pool.agree((options.pool, me), notes),
         });
         let agreed = match agreed {
             Some(Err(refusal)) if refusal.is_of_all_parties() => {
@@ -260,7 +260,7 @@ impl Place {
         let stored = used.and_then(|(pool, agreed)| pool.prices(agreed)).and_then(Rates::from_bytes);
         let secrets = used.and_then(|(pool, agreed)| pool.secrets(agreed));
         let lacks_secrets = B::HAS_SECRETS && options.pool == PoolMode::Use && secrets.is_none();
-        let (backend, pricing) = run.phase(Phase::Offline, async |ctx| {
+        let set_up = run.phase(Phase::Offline, async |ctx| {
             let backend = match &secrets {
                 None if lacks_secrets => return Err(Error::Bug { what: "a pool without the secrets of its bundles" }),
                 Some(secrets) => B::set_up_from_pool(ctx, coins.as_ref(), &options.choices, secrets).await?,
@@ -274,7 +274,11 @@ impl Place {
                     None => Some(Pricing::agreed(ctx, setting).await?),
                 },
             ))
-        })?;
+        });
+        if let (Err(error), Some(pool)) = (&set_up, &mut pool) {
+            pool.bury_after(error);
+        }
+        let (backend, pricing) = set_up?;
         run.finish();
         let prices = pricing.as_ref().map(|pricing| pricing.rates().to_bytes()).unwrap_or_default();
         let secrets = (B::HAS_SECRETS && matches!(agreed, Some(Agreed::New))).then(|| backend.secrets());

@@ -99,6 +99,7 @@ impl<B: Family> Worker<B> {
     /// Any error that ends a run.
     pub(super) fn run(&mut self, mut job: Job) -> std::result::Result<Option<Outcome>, SessionError> {
         let Worker { party, state, values, .. } = self;
+        state.purse.iter_mut().for_each(|purse| purse.may_be_chosen(false));
         let arrays = match values {
             None => {
                 let (inputs, dropped) = (std::mem::take(&mut job.inputs), std::mem::take(&mut job.dropped));
@@ -124,7 +125,12 @@ impl<B: Family> Worker<B> {
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job);
-        let mut run = party.begin(&greeting, &trace, &describe).map_err(asked)?;
+        state.purse.iter_mut().for_each(|purse| purse.may_be_chosen(true));
+        let begun = party.begin(&greeting, &trace, &describe);
+        if let Err(Error::Mismatch(_)) = begun {
+            state.purse.iter_mut().for_each(|purse| purse.may_be_chosen(false)); // no party has begun
+        }
+        let mut run = begun.map_err(asked)?;
         let started = Watch::start(); // waiting for other parties to begin is no part of the run
         let number = run.agreement().run;
         let (side, notes) = match job.branch {
@@ -159,12 +165,14 @@ impl<B: Family> Worker<B> {
         job.progress.counts(sent);
         if let Err(refusal) = planned.allowed.check(graph, &planned.dry.need, planned.limit) {
             // All parties refuse for the same reason, so no party has to be told, unless plans are compared below.
-            if state.prices.is_none() && state.purse.is_none() {
+            if state.purse.is_some() {
+                state.refuse(run, &plan_of(&planned))?;
+            } else if state.prices.is_none() {
                 run.finish();
             }
             return Err(refusal);
         }
-        let plan = || plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations);
+        let plan = || plan_of(&planned);
         if state.purse.is_some() {
             let (plan, demand) = (plan(), &planned.dry.demand);
             (run, planned.spending) = state.spend(run, &plan, (demand, graph), &pooled)?;
@@ -193,13 +201,20 @@ impl<B: Family> State<B> {
                 Ok((run, spending))
             }
             Err(refusal) if refusal.is_of_all_parties() => {
-                run.compare(Spending::hash_of_refusal(&session, plan))?;
-                run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
-                run.finish();
+                self.refuse(run, plan)?;
                 Err(refusal)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Refuses a run of a session with a pool, once all parties have refused it: then none of them has chosen a place.
+    fn refuse(&mut self, mut run: Run<'_>, plan: &[u8; 32]) -> Result<()> {
+        run.compare(Spending::hash_of_refusal(&self.backend.origin(), plan))?;
+        run.phase(Phase::Offline, async |ctx| meet(ctx).await)?;
+        run.finish();
+        self.purse.iter_mut().for_each(|purse| purse.may_be_chosen(false));
+        Ok(())
     }
 
     /// Plans a run of these reveals, as all parties do.
@@ -334,6 +349,11 @@ impl<B: Family> State<B> {
         stats.count_jobs([&offline_jobs, &Default::default()]);
         Ok(Outcome::of_bundles(made, stats))
     }
+}
+
+/// Returns the hash of a plan, which the parties compare.
+fn plan_of<B: Family>(planned: &Planned<'_, B>) -> [u8; 32] {
+    plan_hash(&planned.work, planned.dry.garbles_ahead, &planned.dry.correlations)
 }
 
 /// Returns a function that predicts the seconds of a run from this party's part.

@@ -1,8 +1,9 @@
 //! What the pools of all parties have in common, as each party computes it from what all have told.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use quorate_pool::LotId;
+use quorate_pool::{LotId, MOST_BUNDLES};
 
 use super::notes::{Has, Offer, Stretch, Tag};
 use crate::error::SessionError;
@@ -18,7 +19,7 @@ const MOST_RESERVED: u32 = 64;
 pub(crate) struct Common {
     /// The places from `reserved` on of which all parties have bundles of one batch, in order.
     usable: Vec<Stretch>,
-    /// The largest number of places that a party has reserved.
+    /// No party has a bundle before this place that it has not reserved, or that is not given up.
     pub reserved: u32,
     /// The largest end at any party.
     pub end: u32,
@@ -33,7 +34,15 @@ impl Common {
         let mut usable = each.iter().skip(1).fold(whole, |all, has| intersection(&all, &has.stretches));
         usable.iter_mut().for_each(|stretch| stretch.start = stretch.start.max(reserved));
         usable.retain(|stretch| stretch.start < stretch.end);
-        Common { usable, reserved, end }
+        // A batch of a making that was cut off may have left a gap, which no party has, or has any more.
+        let after = |has: &&Has| has.stretches.iter().find(|stretch| stretch.end > reserved).map(|first| first.start);
+        let first = each.iter().filter_map(after).min().unwrap_or(end);
+        Common { usable, reserved: reserved.max(first), end }
+    }
+
+    /// Returns the places that all parties can use. The others are given up: no other party will ever have them.
+    pub fn usable(&self) -> Vec<Range<u32>> {
+        self.usable.iter().map(|stretch| stretch.start..stretch.end).collect()
     }
 
     /// Returns the first place from `next` on, with its batch.
@@ -124,8 +133,9 @@ impl Agreed {
 /// Agrees on a pool by what each party has.
 ///
 /// # Errors
-/// [`SessionError::NoPool`], [`SessionError::PoolsUnlike`], [`SessionError::OldPool`]; the same at all parties.
-pub(crate) fn agree(mode: PoolMode, offers: &[Option<Offer>]) -> Result<Agreed, SessionError> {
+/// [`SessionError::NoPool`], [`SessionError::PoolsUnlike`], [`SessionError::PoolNumbers`], [`SessionError::OldPool`]; of
+/// the same kind at all parties.
+pub(crate) fn agree((mode, me): (PoolMode, usize), offers: &[Option<Offer>]) -> Result<Agreed, SessionError> {
     let lacking: Vec<usize> = (0..offers.len()).filter(|&party| offers[party].is_none()).collect();
     let all: Vec<&Offer> = offers.iter().flatten().collect();
     let alike = all.windows(2).all(|two| (two[0].id, two[0].prices) == (two[1].id, two[1].prices));
@@ -142,6 +152,7 @@ pub(crate) fn agree(mode: PoolMode, offers: &[Option<Offer>]) -> Result<Agreed, 
     for id in all.first().into_iter().flat_map(|offer| offer.lots.keys()) {
         let each: Vec<&Has> = all.iter().filter_map(|offer| offer.lots.get(id)).collect();
         if each.len() == all.len() {
+            check_numbers(me, &each)?;
             let common = Common::of(&each);
             check_age(&each, &common)?;
             lots.insert(*id, common);
@@ -150,10 +161,21 @@ pub(crate) fn agree(mode: PoolMode, offers: &[Option<Offer>]) -> Result<Agreed, 
     Ok(Agreed::Same(lots))
 }
 
+/// Refuses numbers that no ledger reaches: a party is at most one batch behind the others, and none has more than
+/// [`MOST_BUNDLES`] places that it has not reserved. What comes next would write them to the disks of all.
+fn check_numbers(me: usize, each: &[&Has]) -> Result<(), SessionError> {
+    let least = each.iter().map(|has| has.end).min().unwrap_or(0);
+    let is_wrong = |has: &&Has| has.end - least > MOST_BUNDLES || has.end - has.reserved.min(has.end) > MOST_BUNDLES;
+    let wrong = each.iter().position(is_wrong);
+    wrong.map_or(Ok(()), |party| {
+        Err(SessionError::PoolNumbers { party, what: "made", theirs: each[party].end, ours: each[me].end })
+    })
+}
+
 /// Refuses a party whose ledger is older than a crash explains: it may be a backup.
 fn check_age(each: &[&Has], common: &Common) -> Result<(), SessionError> {
-    let most = reserved_at_most(common);
-    let behind = each.iter().position(|has| has.between(has.reserved, common.reserved) > most);
+    let (most, reserved) = (reserved_at_most(common), each.iter().map(|has| has.reserved).max().unwrap_or(0));
+    let behind = each.iter().position(|has| has.between(has.reserved, reserved) > most);
     behind.map_or(Ok(()), |party| Err(SessionError::OldPool { party }))
 }
 
@@ -277,8 +299,8 @@ mod tests {
         };
         let full = |id| offer(id, &[(1, has(0, &[(0, 9, X)])), (2, has(0, &[(0, 9, X)]))]);
         let less = offer(1, &[(1, has(0, &[(0, 5, X)]))]);
-        let made = |offers: &[Option<Offer>]| agree(PoolMode::Make, offers);
-        let used = |offers: &[Option<Offer>]| agree(PoolMode::Use, offers);
+        let made = |offers: &[Option<Offer>]| agree((PoolMode::Make, 0), offers);
+        let used = |offers: &[Option<Offer>]| agree((PoolMode::Use, 0), offers);
         let Ok(Agreed::Same(lots)) = used(&[full(1), less]) else { panic!("one pool") };
         assert_eq!(lots.iter().map(|(id, lot)| (id.0[0], lot.rest(0))).collect::<Vec<_>>(), [(1, 5)]);
         assert!(matches!(used(&[None, full(1), None]), Err(SessionError::NoPool { parties }) if parties == "0, 2"));
@@ -292,5 +314,48 @@ mod tests {
         let mut priced = full(1);
         priced.as_mut().unwrap().prices = [1; 32];
         assert!(matches!(used(&[full(1), priced]), Err(SessionError::PoolsUnlike)));
+    }
+
+    /// Numbers that a defect or a broken disk can state are refused before any party writes them.
+    #[test]
+    fn numbers_that_no_ledger_reaches_are_refused() {
+        let offer =
+            |has: &Has| Some(Offer { id: [1; 32], prices: [0; 32], lots: [(LotId([1; 32]), has.clone())].into() });
+        let ends = |reserved, end| Has { reserved, end, stretches: vec![] };
+        let full = has(0, &[(0, MOST_BUNDLES, X)]);
+        for mode in [PoolMode::Make, PoolMode::Use] {
+            let refused = |other: Has| agree((mode, 0), &[offer(&full), offer(&other)]).err();
+            for wrong in [ends(u32::MAX, u32::MAX), ends(0, u32::MAX), ends(0, MOST_BUNDLES + 1)] {
+                let text = refused(wrong.clone()).unwrap().to_string();
+                assert!(text.contains("party 1") && text.contains(&wrong.end.to_string()), "{text}");
+            }
+            assert!(refused(ends(1, MOST_BUNDLES + 1)).is_none(), "a party that was cut off in its second batch");
+            let text = agree((mode, 0), &[offer(&ends(u32::MAX, u32::MAX)), offer(&full)]).unwrap_err().to_string();
+            assert!(text.contains("party 0"), "{text}");
+        }
+    }
+
+    /// A batch that one party alone has counted: it is given up, and then passed over.
+    #[test]
+    fn a_gap_is_given_up_and_then_passed_over() {
+        let (one, other) = (has(90, &[(90, 100, X), (100, 5100, Y)]), has(90, &[(90, 100, X)]));
+        let common = Common::of(&[&one, &other]);
+        assert_eq!((common.reserved, common.end, common.usable()), (90, 5100, vec![90..100]));
+        // Nothing else is left; the party that has the batch has not given it up yet, and may be cut off again.
+        let [one, other] = [has(100, &[(100, 5100, Y)]), Has { end: 5100, ..has(100, &[]) }];
+        let common = Common::of(&[&one, &other]);
+        assert_eq!((common.reserved, common.usable()), (100, vec![]));
+        assert!(check_age(&[&one, &other], &common).is_ok());
+        let gone = Has { end: 5100, ..has(100, &[]) };
+        let common = Common::of(&[&gone, &other]);
+        assert_eq!((common.reserved, common.end), (5100, 5100));
+        // Later batches follow the gap.
+        let later = Has { end: 6000, ..has(98, &[(98, 100, X), (5100, 6000, Y)]) };
+        let common = Common::of(&[&later, &later]);
+        assert_eq!((common.reserved, common.to_reserve(99, [99, 99].into_iter())), (98, Some(5152)));
+        let ahead = has(5152, &[(5152, 6000, Y)]);
+        let behind = Has { end: 6000, ..has(99, &[(99, 100, X), (5100, 6000, Y)]) };
+        let each = [&ahead, &behind];
+        assert!(check_age(&each, &Common::of(&each)).is_ok(), "a crash explains this");
     }
 }

@@ -1,6 +1,7 @@
 //! The storage of a party's pool, as its session uses it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use quorate_pool::{Batch, Bundle, Contents, Disk, Folder, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey};
@@ -15,7 +16,7 @@ pub trait Keeps: Send {
     fn prices(&self) -> &[u8];
     fn lots(&self) -> BTreeMap<LotId, Lot>;
     fn begin(&mut self, id: LotId, contents: Contents, bundle_bytes: u64) -> Result<(), PoolError>;
-    fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError>;
+    fn align(&mut self, id: LotId, numbers: (u32, u32), usable: &[Range<u32>]) -> Result<(), PoolError>;
     fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError>;
     fn count(&mut self, id: LotId) -> Result<(), PoolError>;
     fn reserve(&mut self, id: LotId, end: u32) -> Result<(), PoolError>;
@@ -98,8 +99,8 @@ impl<D: Disk + Send> Keeps for Pool<D> {
         self.begin(id, contents, bundle_bytes)
     }
 
-    fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
-        self.align(id, reserved, end)
+    fn align(&mut self, id: LotId, numbers: (u32, u32), usable: &[Range<u32>]) -> Result<(), PoolError> {
+        self.align(id, numbers, usable)
     }
 
     fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError> {

@@ -2,7 +2,7 @@
 //!
 //! A batch is made like the correlations of one large run, cut into bundles, and written to the disks of all parties.
 //! Once all have it there, each counts it in its ledger. A crash anywhere leaves batches that all parties have, and
-//! perhaps one that only some have counted; its places are then used by none.
+//! perhaps one that only some have counted; its places are then used by none, and given up in the next session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,9 @@ use crate::error::SessionError;
 
 /// The bytes of correlations that are made at a time, beside those of their making and their bytes in bundles.
 const BATCH_BYTES: u64 = 64 << 20;
+
+/// The largest number of bundles of a batch. If a batch is cut off, its places are lost until those before it are used.
+const MOST_TOGETHER: u64 = MOST_BUNDLES as u64 / 16;
 
 /// Bundles that are asked for: their content, and the number that all parties shall have.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +60,7 @@ impl<'s, B: Family> Filling<'s, B> {
         let (id, kinds, none) = (supply.content.lot(), supply.content.kinds::<B>()?, Has::default());
         let each: Vec<&Has> = offers.iter().map(|offer| offer.lots.get(&id).unwrap_or(&none)).collect();
         let bytes: u64 = kinds.values().map(|(kind, len)| backend.stock_bytes(kind, *len)).sum();
-        let together = (most_bytes / bytes.max(1)).clamp(1, u64::from(MOST_BUNDLES)) as u32;
+        let together = (most_bytes / bytes.max(1)).clamp(1, MOST_TOGETHER) as u32;
         let (common, wanted) = (Common::of(&each), supply.times);
         Ok(Filling { id, content: &supply.content, kinds, common, wanted, together })
     }
@@ -140,7 +143,7 @@ fn fill<B: Family>(
         if !pool.lots().contains_key(&lot.id) {
             pool.begin(lot.id, lot.content.counts.clone(), bundle_bytes)?;
         }
-        pool.align(lot.id, lot.common.reserved, lot.common.end)?;
+        pool.align(lot.id, (lot.common.reserved, lot.common.end), &lot.common.usable())?;
     }
     let mut left = before;
     while left < lot.wanted {

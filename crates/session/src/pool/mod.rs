@@ -36,5 +36,5 @@ pub use keeps::{Keeps, Location, Opens};
 pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};
-pub(crate) use purse::{Purse, Source};
+pub(crate) use purse::{Complaint, Purse, Source};
 pub(crate) use using::{Spending, meet};

@@ -1,6 +1,7 @@
 //! A session's pool at one party: its storage, and how far the session has come in each lot.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use quorate_crypto::SessionId;
 use quorate_engine::{Error, Result};
@@ -20,7 +21,11 @@ pub(crate) struct Source {
     open: Option<Box<dyn Keeps>>,
     /// The name and the error of a pool that is erased.
     dead: Option<(PoolId, PoolError)>,
+    complaint: Complaint,
 }
+
+/// The first error of a disk that ends no run: a pool could not be erased, or what is left could not be given back.
+pub(crate) type Complaint = Arc<OnceLock<PoolError>>;
 
 impl Source {
     /// Opens the pool, if there is one.
@@ -29,8 +34,23 @@ impl Source {
     /// Those of [`Opens::open`].
     pub fn new(opens: Box<dyn Opens>) -> std::result::Result<Source, PoolError> {
         match opens.open() {
-            Err(error @ PoolError::Dead { id, .. }) => Ok(Source { opens, open: None, dead: Some((id, error)) }),
-            opened => Ok(Source { open: opened?, opens, dead: None }),
+            Err(error @ PoolError::Dead { id, .. }) => {
+                Ok(Source { opens, open: None, dead: Some((id, error)), complaint: Complaint::default() })
+            }
+            opened => Ok(Source { open: opened?, opens, dead: None, complaint: Complaint::default() }),
+        }
+    }
+
+    /// Returns where errors are noted that end no run.
+    pub fn complaint(&self) -> Complaint {
+        self.complaint.clone()
+    }
+
+    /// Erases a pool with secrets if this error of a setup shows that a party did not follow the protocol.
+    pub fn bury_after(&mut self, error: &Error) {
+        let Some(pool) = self.open.as_mut().filter(|pool| pool.secrets().is_some()) else { return };
+        if SessionError::from(error.clone()).is_deviation() {
+            note(&self.complaint, pool.bury(&format!("a setup did not end well ({error})")));
         }
     }
 
@@ -76,9 +96,9 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`agree`].
-    pub fn agree(&self, mode: PoolMode, notes: &[Vec<u8>]) -> std::result::Result<Agreed, SessionError> {
+    pub fn agree(&self, (mode, me): (PoolMode, usize), notes: &[Vec<u8>]) -> std::result::Result<Agreed, SessionError> {
         let offers = notes.iter().enumerate().map(|(peer, note)| notes::read(peer, note));
-        agree(mode, &offers.collect::<Result<Vec<_>>>()?)
+        agree((mode, me), &offers.collect::<Result<Vec<_>>>()?)
     }
 
     /// Returns the prices of the pool on which the parties agreed; `None` for a new one.
@@ -100,7 +120,7 @@ impl Source {
         (session, secrets): (&SessionId, Option<&[u8]>),
         prices: Vec<u8>,
     ) -> std::result::Result<Purse, SessionError> {
-        let Source { opens, open, .. } = self;
+        let Source { opens, open, complaint, .. } = self;
         let (mut pool, common) = match (agreed, open) {
             (Agreed::Same(common), Some(pool)) => (pool, common),
             (_, open) => {
@@ -111,11 +131,11 @@ impl Source {
         };
         let mut lots = BTreeMap::new();
         for (id, common) in common {
-            pool.align(id, common.reserved, common.end)?;
+            pool.align(id, (common.reserved, common.end), &common.usable())?;
             let next = common.reserved;
             lots.insert(id, Lot { common, next, reserved: next });
         }
-        Ok(Purse { pool, lots, has_failed: false })
+        Ok(Purse { pool, lots, may_be_chosen: false, has_failed: false, complaint })
     }
 }
 
@@ -132,8 +152,17 @@ struct Lot {
 pub(crate) struct Purse {
     pub pool: Box<dyn Keeps>,
     lots: BTreeMap<LotId, Lot>,
-    /// Whether a run has ended in an error. Others may have begun it with a place that this party has not begun.
+    /// Whether parties may have chosen a place for the current run.
+    may_be_chosen: bool,
+    /// Whether such a run has ended in an error. Others may have begun it with a place that this party has not begun.
     has_failed: bool,
+    complaint: Complaint,
+}
+
+fn note(complaint: &Complaint, done: std::result::Result<(), PoolError>) {
+    if let Err(error) = done {
+        let _ = complaint.set(error);
+    }
 }
 
 /// The place of a lot on which the parties agreed for a run.
@@ -197,9 +226,10 @@ impl Purse {
         self.pool.enter()
     }
 
-    /// Erases the pool. If the disk refuses that, the next process does it, which finds the pool in use.
+    /// Erases the pool. If the disk refuses that, the next process does it where it finds the pool in use; the session
+    /// says so at its end.
     pub fn bury(&mut self, why: &str) {
-        let _ = self.pool.bury(why);
+        note(&self.complaint, self.pool.bury(why));
     }
 
     /// Reserves places on this party's disk before a run, as all parties do.
@@ -213,9 +243,15 @@ impl Purse {
         Ok(())
     }
 
-    /// Notes that a run has ended in an error: nothing is given back any more.
+    /// Notes whether, from now on, parties may have chosen a place for the current run: once all notes are exchanged, and
+    /// until all have refused it.
+    pub fn may_be_chosen(&mut self, may_be: bool) {
+        self.may_be_chosen = may_be;
+    }
+
+    /// Notes that the current run has ended in an error. If parties may have chosen a place, nothing is given back.
     pub fn fail(&mut self) {
-        self.has_failed = true;
+        self.has_failed |= self.may_be_chosen;
     }
 
     /// Takes the bundle of a run, once all parties have reserved its place.
@@ -231,15 +267,16 @@ impl Purse {
     }
 
     /// Gives back, at the end of the session, what was reserved and not used, unless a run has failed. What cannot be
-    /// given back is lost. A pool with secrets is dead from now on unless the session ended well.
+    /// given back is lost. A pool with secrets is dead from now on unless the session ended well. Errors are noted for
+    /// the end of the session.
     pub fn release(mut self, has_ended_well: bool) {
         if !self.has_failed {
             for (&id, lot) in &self.lots {
-                let _ = self.pool.release(id, lot.next);
+                note(&self.complaint, self.pool.release(id, lot.next));
             }
         }
-        if has_ended_well {
-            let _ = self.pool.leave();
+        if has_ended_well && self.pool.secrets().is_some() {
+            note(&self.complaint, self.pool.leave());
         }
     }
 }

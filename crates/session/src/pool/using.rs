@@ -64,11 +64,25 @@ impl Spending {
     }
 
     /// Fills the stock for a run. Where some party has not reserved the place, all parties reserve it, and wait until
-    /// all have done so.
+    /// all have done so. Keys of the pool end with an error here, also if this party has not used them: others may have.
     ///
     /// # Errors
     /// [`SessionError::Pool`], and any error that ends a run.
     pub fn fill<B: Family>(
+        self,
+        purse: &mut Purse,
+        run: &mut Run<'_>,
+        backend: &B,
+        demand: Demand<B::Kind>,
+    ) -> std::result::Result<(), SessionError> {
+        let filled = self.filled(purse, run, backend, demand);
+        if filled.is_err() {
+            backend.revoke();
+        }
+        filled
+    }
+
+    fn filled<B: Family>(
         self,
         purse: &mut Purse,
         run: &mut Run<'_>,

@@ -240,6 +240,7 @@ impl Branched {
                 ..Branches::default()
             },
             pool_mode: PoolMode::None,
+            complaint: None,
             closed: false,
             process: std::process::id(),
         })

@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Session;
+use crate::error::SessionError;
 use crate::party::queue::Queue;
 use crate::party::tracks::Thread;
 
@@ -21,6 +22,12 @@ impl Session {
     pub fn close(&mut self, gave_up: bool) {
         let mut leaving = self.leave(gave_up);
         while !leaving.wait(Duration::from_secs(3600)) {}
+    }
+
+    /// Returns, after the end of the session, the first error of its pool that ended no run.
+    pub fn complaint(&self) -> Option<SessionError> {
+        let error = self.complaint.as_ref()?.get()?.clone();
+        Some(SessionError::PoolNotClosed { why: error.to_string() })
     }
 
     /// Starts to end the session. A party that is done stays as long as its links take bytes that it sent before,

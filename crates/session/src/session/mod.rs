@@ -68,6 +68,7 @@ use crate::party::queue::Queue;
 use crate::party::stats::Stats;
 use crate::party::tracks;
 use crate::plan::Setting;
+use crate::pool::Complaint;
 use crate::session::branching::Branches;
 use crate::session::range_checks::Look;
 use crate::work::data::{Data, Encoded, OwnInput, Rows, encode_input, encode_part};
@@ -127,6 +128,7 @@ pub struct Session {
     campaigns: SharedCampaigns,
     branches: Branches,
     pool_mode: PoolMode,
+    complaint: Option<Complaint>,
     closed: bool,
     /// The process of the parties' threads; a fork of it has none of them.
     process: u32,

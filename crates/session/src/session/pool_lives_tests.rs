@@ -216,3 +216,29 @@ fn a_making_that_fails_leaves_a_dead_pool() {
         assert!(are_dead(&results), "{family:?} {call}: {results:?}");
     }
 }
+
+/// A run that fails after the disk has noted that the keys are in use, and before they were used here, ends the pool:
+/// another party may have used them.
+#[test]
+fn a_run_that_fails_before_its_bundle_is_taken_ends_the_pool() {
+    for family in FAMILIES {
+        for call in ["enter", "reserve", "take"] {
+            let mut world = made(family, 3);
+            world.fault = Some(Fault { party: 1, call, nth: 0, how: How::Refused });
+            world.deploy(|_| PoolMode::Use, |seated| Ok(seated.run_all().is_err())).into_iter().for_each(drop);
+            world.fault = None;
+            assert_eq!(world.disks[1].0.lock().unwrap().keys().collect::<Vec<_>>(), ["pool"], "{family:?} {call}");
+            assert!(are_dead(&use_all(&mut world)), "{family:?} {call}");
+        }
+    }
+}
+
+/// A disk that does not note the end of a session: the session's end says so.
+#[test]
+fn a_pool_that_is_not_closed_is_told() {
+    let mut world = made(FAMILIES[0], 3);
+    world.fault = Some(Fault { party: 1, call: "leave", nth: 0, how: How::Refused });
+    assert!(use_all(&mut world).iter().all(Result::is_ok));
+    let complaints = world.complaints.lock().unwrap().clone();
+    assert!(matches!(&complaints[..], [(1, text)] if text.contains("the test says so")), "{complaints:?}");
+}

@@ -1,10 +1,11 @@
 //! Parties with pools on disks in memory, and faults of their disks and their processes.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate_graph::{BinaryOp, Dtype};
-use quorate_pool::{Batch, Bundle, Contents, Disk, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey};
+use quorate_pool::{Batch, Bundle, Contents, Disk, Lot, LotId, Owner, Pool, PoolError, PoolId, StoreKey, Stored};
 use zeroize::Zeroizing;
 
 use super::requests_tests::{binary, here};
@@ -22,16 +23,17 @@ pub(super) const FAMILIES: [(Protocol, usize); 3] = [(Protocol::Rss, 3), (Protoc
 pub(super) struct Memory(pub Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
 impl Disk for Memory {
-    fn number(&self) -> Result<u64, PoolError> {
-        Ok(7)
+    fn create(&mut self, name: &str) -> Result<u64, PoolError> {
+        self.0.lock().unwrap().insert(name.into(), vec![]);
+        Ok(7) // of any file: tests put files back
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
         Ok(self.0.lock().unwrap().keys().cloned().collect())
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
-        Ok(self.0.lock().unwrap().get(name).cloned())
+    fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
+        Ok(self.0.lock().unwrap().get(name).map(|bytes| Stored { number: 7, bytes: bytes.clone() }))
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {
@@ -102,6 +104,8 @@ pub(super) struct World {
     pub fault: Option<Fault>,
     /// By pool, lot and place: the runs in which parties took it.
     pub taken: Arc<Mutex<Taken>>,
+    /// What the pools of parties said at the end of their sessions.
+    pub complaints: Arc<Mutex<Vec<(usize, String)>>>,
     /// The number of the session.
     session: usize,
 }
@@ -158,8 +162,8 @@ impl Keeps for Watched {
         self.call("begin", |pool| pool.begin(id, contents, bundle_bytes))
     }
 
-    fn align(&mut self, id: LotId, reserved: u32, end: u32) -> Result<(), PoolError> {
-        self.call("align", |pool| pool.align(id, reserved, end))
+    fn align(&mut self, id: LotId, numbers: (u32, u32), usable: &[Range<u32>]) -> Result<(), PoolError> {
+        self.call("align", |pool| pool.align(id, numbers, usable))
     }
 
     fn append(&mut self, id: LotId, batch: Batch, bundles: Vec<Zeroizing<Vec<u8>>>) -> Result<(), PoolError> {
@@ -252,7 +256,7 @@ impl World {
             // By default, three parties compare without correlations.
             options.family.insert("forms".into(), "edabits".into());
         }
-        World { protocol, disks, options, fault: None, taken, session: 0 }
+        World { protocol, disks, options, fault: None, taken, complaints: Arc::default(), session: 0 }
     }
 
     /// Opens a session with pools at these parties, and runs `program` at each. A party that cannot open its session
@@ -274,6 +278,8 @@ impl World {
                     let mut seated = Seated { session: world.open(me, net, options, &runs)?, runs };
                     let result = program(&mut seated);
                     seated.session.close(result.is_err());
+                    let complaint = seated.session.complaint().map(|error| (me, error.to_string()));
+                    world.complaints.lock().unwrap().extend(complaint);
                     result
                 })
             })

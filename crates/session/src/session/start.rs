@@ -182,6 +182,7 @@ impl Session {
         let program = Program { graph: Arc::new(Graph::with(place.rules(protocol, &options))), ..Program::default() };
         let (book, (ready, is_ready)) = (Arc::default(), channel());
         let bell = Arc::<Bell>::default();
+        let complaint = place.pool.as_ref().map(Source::complaint);
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
@@ -232,6 +233,7 @@ impl Session {
             audit: held.audit.map(|audit| Arc::new(Mutex::new(audit))),
             branches: Branches { connects, ..Branches::default() },
             pool_mode: options.pool,
+            complaint,
             closed: false,
             process: std::process::id(),
         };
