@@ -19,6 +19,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
 .PHONY: format bench figures docs wheel wheel-manylinux client-wheel form lock clean check-python check-cargo
+.PHONY: try-image
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -95,6 +96,10 @@ wheel-manylinux: check-cargo $(STAMPS)/manylinux ## a wheel for systems with gli
 	[ "$(ARCH)" = "$$(uname -m)" ] || rustup target add $(ARCH)-unknown-linux-gnu
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 \
 		--target $(ARCH)-unknown-linux-gnu --out dist
+
+try-image: $(STAMPS)/dev ## the wheel of dist/ in the image's file system, without Docker: needs root and debootstrap
+	@[ -n "$$(ls dist/quorate_mpc-*.whl 2>/dev/null)" ] || $(MAKE) --no-print-directory wheel
+	@$(BIN)/python tests/try_image.py
 
 client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
 	@rm -f dist/quorate_mpc_client-*.whl

@@ -24,9 +24,10 @@ import pytest
 import yaml
 
 import test_guards
+import try_image
 from clients import certificate
 from deploying import free_ports
-from service_root import stages
+from service_root import image, stages
 from serving import network
 from warm import QUORATE
 
@@ -68,6 +69,16 @@ def test_the_image_runs_as_a_user_without_a_shell_or_the_build() -> None:
     ]
     assert any(line.startswith("HEALTHCHECK ") and "/opt/quorate/healthy.py" in line for line in last)
     assert 'CMD ["serve", "--config", "/var/lib/quorate/party.toml"]' in last
+
+
+def test_what_make_try_image_reads() -> None:
+    """`make try-image` takes how containers start from the Dockerfile, and its commands from docs/service.md."""
+    said = image()
+    assert (said.user, said.group, said.folder, said.signal) == (USER, USER, "/var/lib/quorate", "SIGTERM")
+    assert said.environment["PATH"].split(":")[:2] == ["/opt/quorate/bin", "/usr/local/sbin"]
+    assert [*said.entrypoint, *said.command] == ["quorate", "serve", "--config", "/var/lib/quorate/party.toml"]
+    assert said.health == ["python", "-I", "/opt/quorate/healthy.py"]
+    assert [command[:2] for command in try_image.commands(1)] == [["quorate", "campaign"], ["quorate", "party"]]
 
 
 def test_packages_of_the_image_are_compared_with_hashes() -> None:
