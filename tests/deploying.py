@@ -84,6 +84,7 @@ class Deployment:
         self.folder, self.warm = folder, warm
         self.ports = free_ports(parties)
         self.running: list[Party] = []
+        self.commands: dict[int, str] = {}  # of parties that have another installation of `quorate`
         # On a busy machine a working party may be silent for two seconds.
         self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0, "reconnect_timeout_s": 3.0}
         self.addresses = [f"127.0.0.1:{port}" for port in self.ports]
@@ -112,8 +113,9 @@ class Deployment:
         return path
 
     def start(self, me: int, script: Path, *arguments: str, config: Path | None = None) -> Party:
-        command = [QUORATE, "party", str(script), "--config", str(config or self.config(me)), *arguments]
-        party = Party(command, self.folder, warm=self.warm)
+        quorate = self.commands.get(me, QUORATE)
+        command = [quorate, "party", str(script), "--config", str(config or self.config(me)), *arguments]
+        party = Party(command, self.folder, warm=self.warm and quorate == QUORATE)
         self.running.append(party)
         return party
 

@@ -1,53 +1,30 @@
-"""Makes the root file system of deploy/Dockerfile without Docker, and runs what deploy/compose.yaml describes in it.
+"""The root file system of deploy/Dockerfile, made without Docker: Debian from debootstrap, then the Dockerfile's lines.
 
-    make wheel && sudo .venv/bin/python tests/service_root.py        # three minutes; needs the network and debootstrap
-
-Debian comes from debootstrap in place of the base image, and its Python in place of the image's. The instructions RUN
-and COPY are those of the Dockerfile. Each process has the root read-only, another user, no capabilities, and the part
-of the volume that its service in compose.yaml names. Containers' networks and limits are not made.
+Debian comes in place of the base image, and its Python in place of the image's. The first stage is what `make wheel`
+has made here. What was made is kept in target/image, by the hash of all that it is made from.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
+import hashlib
 import json
 import os
+import platform
+import re
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
+KEPT = ROOT / "target" / "image"
 MIRROR = "http://deb.debian.org/debian"
-ADDRESS = "127.77.0.{}"
-SERVERS = ("server0", "server1", "server2")
-HEALTHY = ("python", "-I", "/opt/quorate/healthy.py")
-STARTED_S, END_S = 30, 10
-
-#: Arguments: the root, the folder that is the volume here, the command.
-CONFINED = """
-set -e
-mount --bind "$1" "$1"
-mount -t proc none "$1/proc"
-mount -t tmpfs -o mode=1777,size=256m,noexec,nosuid,nodev none "$1/tmp"
-mount -t tmpfs none "$1/dev"
-for device in null random urandom zero; do touch "$1/dev/$device"; mount --bind "/dev/$device" "$1/dev/$device"; done
-mount --bind "$2" "$1/var/lib/quorate"
-mount -o remount,ro,bind "$1"
-root=$1; shift 2
-exec chroot "$root" setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs --bounding-set=-all \
-    --inh-caps=-all env --ignore-environment PATH=/opt/quorate/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 \
-    sh -c 'cd /var/lib/quorate; if touch /opt/any 2>/dev/null; then echo "the root can be written" >&2; exit 7; fi
-           exec "$@"' sh "$@"
-"""
+SUITE = "bookworm"
+#: `docker run --init` brings tini from outside of the image; here it is Debian's.
+PACKAGES = ("ca-certificates", "python3", "python3-venv", "tini")
 
 
 def stages() -> list[list[str]]:
@@ -58,113 +35,108 @@ def stages() -> list[list[str]]:
     return [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
-def make(root: Path, debootstrap: str) -> None:
-    """Makes the file system, by the last two stages."""
-    packages = "--include=python3,python3-venv,ca-certificates"
-    subprocess.run([debootstrap, "--variant=minbase", packages, "bookworm", str(root), MIRROR], check=True)
+class Image(NamedTuple):
+    """How the Dockerfile says that a container starts."""
+
+    user: int
+    group: int
+    environment: dict[str, str]
+    folder: str
+    entrypoint: list[str]
+    command: list[str]
+    health: list[str]
+    signal: str
+
+
+def image() -> Image:
+    """Reads the last stage; an instruction that is not there is an error."""
+    said: dict[str, str] = {}
+    environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    for line in stages()[-1]:
+        what, _, rest = line.partition(" ")
+        said[what] = rest
+        for name, value in re.findall(r"(\w+)=(\S+)", rest) if what == "ENV" else ():
+            environment[name] = value.replace("$PATH", environment["PATH"])
+    user, group = map(int, said["USER"].split(":"))
+    health = json.loads(said["HEALTHCHECK"].partition("CMD ")[2])
+    return Image(
+        user, group, environment, said["WORKDIR"], json.loads(said["ENTRYPOINT"]), json.loads(said["CMD"]), health,
+        said["STOPSIGNAL"],
+    )  # fmt: skip
+
+
+def wheel() -> Path:
+    """Returns the newest wheel in dist/ for this machine."""
+    found = sorted(ROOT.glob(f"dist/quorate_mpc-*{platform.machine()}.whl"), key=lambda file: file.stat().st_mtime)
+    if not found:
+        sys.exit(f"dist/ has no wheel of Quorate for {platform.machine()}: run `make wheel`")
+    later = [file for file in ROOT.glob("python/quorate*/**/*.py") if file.stat().st_mtime > found[-1].stat().st_mtime]
+    if later:
+        print(f"{found[-1].relative_to(ROOT)} is older than {later[0].relative_to(ROOT)}: `make wheel` makes a new one")
+    return found[-1]
+
+
+def make(debootstrap: str) -> Path:
+    """Returns the file system, which is made if no earlier one was made from the same."""
+    built, copied = wheel(), [ROOT / "requirements/service.txt", DEPLOY / "healthy.py", DEPLOY / "Dockerfile"]
+    told = hashlib.sha256(" ".join([MIRROR, SUITE, *PACKAGES]).encode())
+    base = made(KEPT / f"base-{told.hexdigest()[:16]}", lambda root: bootstrap(root, debootstrap))
+    for file in (Path(__file__), built, *copied):
+        told.update(hashlib.sha256(file.read_bytes()).digest())
+    return made(KEPT / f"root-{told.hexdigest()[:16]}", lambda root: follow(root, base, built))
+
+
+def made(root: Path, how: Callable[[Path], None]) -> Path:
+    """Makes a folder beside its place and moves it there, so that one that is there is whole; removes older ones."""
+    if not root.is_dir():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        for old in KEPT.glob(f"{root.name.partition('-')[0]}-*"):
+            shutil.rmtree(old)
+        partial = root.with_suffix(".partial")
+        if partial.exists():
+            shutil.rmtree(partial)
+        how(partial)
+        partial.rename(root)
+    return root
+
+
+def bootstrap(root: Path, debootstrap: str) -> None:
+    """Makes Debian, with what the base image has."""
+    include = f"--include={','.join(PACKAGES)}"
+    subprocess.run([debootstrap, "--variant=minbase", include, SUITE, str(root), MIRROR], check=True)
+    (root / "usr/local/bin/python").symlink_to("/usr/bin/python3")
+
+
+def follow(root: Path, base: Path, built: Path) -> None:
+    """Follows the instructions RUN and COPY of the last two stages."""
+    subprocess.run(["cp", "--archive", str(base), str(root)], check=True)
     for name in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
         shutil.copy(Path("/", name), root / name)
-    (root / "usr/local/bin/python").symlink_to("/usr/bin/python3")
-    hosts = "".join(f"{ADDRESS.format(at + 1)} {name}\n" for at, name in enumerate(SERVERS))
-    (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{hosts}")
+    (root / "etc/hosts").touch()
+    (root / "opt/demo").mkdir()  # where compose.yaml mounts the demonstration
+    proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
     for instruction in (line for stage in stages()[1:] for line in stage):
         what, _, rest = instruction.partition(" ")
         if what == "RUN":
             inside = ["unshare", "--mount", "--pid", "--fork", f"--mount-proc={root}/proc", "chroot", str(root)]
-            subprocess.run([*inside, "sh", "-ec", rest], check=True)
+            subprocess.run([*inside, "sh", "-ec", rest], check=True, env=proxies | image().environment)
         elif what == "COPY" and not rest.startswith("--from=packages "):
-            copy(root, rest)
-    shutil.copytree(ROOT / "examples" / "service", root / "opt/demo")
+            copy(root, rest, built)
+        elif what not in ("COPY", "FROM", "ENV", "USER", "WORKDIR", *CONTAINERS):
+            sys.exit(f"this program does not know the instruction {what} of the Dockerfile: teach it")
 
 
-def copy(root: Path, rest: str) -> None:
-    """Copies as an instruction COPY says; the stage `wheel` is what `make wheel` has made here."""
-    source, target = rest.removeprefix("--from=wheel /src/").split()
+#: Instructions that say how containers start, and make no files.
+CONTAINERS = ("EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD")
+
+
+def copy(root: Path, rest: str, built: Path) -> None:
+    """Copies as an instruction COPY says; the stage `wheel` has one wheel in its dist/."""
+    source, target = rest.split()[-2:]
     into = root / target.lstrip("/")
-    if (ROOT / source).is_dir():
-        shutil.copytree(ROOT / source, into)
+    if rest == f"--from=wheel /src/dist/ {target}":
+        into.mkdir(parents=True)
+        shutil.copy(built, into)
     else:
         shutil.copy(ROOT / source, into)
-
-
-class Containers:
-    """Processes in the file system; `volume` has what the volume of compose.yaml has."""
-
-    def __init__(self, root: Path, volume: Path) -> None:
-        self.root, self.volume = root, volume
-        self.services: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-
-    def start(self, service: str, *command: str) -> subprocess.Popen[str]:
-        (mount,) = [one for one in self.services[service]["volumes"] if one["type"] == "volume"]
-        part = self.volume / mount.get("volume", {}).get("subpath", "")
-        private = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", CONFINED, "sh"]
-        return subprocess.Popen([*private, str(self.root), str(part), *command], stdout=subprocess.PIPE, text=True)
-
-    def run(self, service: str, *command: str) -> str:
-        return self.ended(self.start(service, *command))
-
-    def ended(self, process: subprocess.Popen[str]) -> str:
-        out, _ = process.communicate(timeout=120)
-        if process.returncode:
-            raise SystemExit(f"a process ended with {process.returncode}: {process.args[-4:]}")  # type: ignore[index]
-        return out
-
-    def told(self, service: str) -> list[str]:
-        """Returns the command of a service."""
-        one = self.services[service]
-        return [*one["entrypoint"], *one["command"]]
-
-
-def survey(here: Containers) -> None:
-    """Runs the services, and compares the result with that of the plain values."""
-    here.run("prepare", *here.told("prepare"))
-    for at, name in enumerate(SERVERS):  # all are on one machine, and its ports are shared
-        for file in (here.volume / name).glob("*.toml"):
-            file.write_text(file.read_text().replace("0.0.0.0", ADDRESS.format(at + 1)))
-    with contextlib.ExitStack() as stack:
-        for name in SERVERS:
-            process = here.start(name, "quorate", "serve", "--config", "/var/lib/quorate/party.toml")
-            stack.callback(end, process)
-        until = time.monotonic() + STARTED_S
-        for name in SERVERS:
-            while here.start(name, *HEALTHY, f"https://{name}:9443/healthz").wait():
-                if time.monotonic() > until:
-                    raise SystemExit(f"{name} does not answer")
-        here.run("client", *here.told("client"))
-        for name in SERVERS:
-            here.run(name, "quorate", "campaign", "close", "wages", "--config", "party.toml")
-        command = ("quorate", "party", "/opt/demo/wages.py", "--config", "party.toml", "--", "wages.json")
-        found = [here.ended(party) for party in [here.start(name, *command) for name in SERVERS]]
-    asked = json.loads((here.volume / "client" / "asked.json").read_text())
-    values = [one["values"]["salary"] for one in asked]
-    wanted = f"mean {sum(values) // len(values)} highest {max(values)} clients {len(values)}\n"
-    if found != [wanted] * len(SERVERS):
-        raise SystemExit(f"the servers reveal {found}, and the result in the clear is {wanted}")
-    print(f"{len(SERVERS)} servers, {len(values)} clients: {wanted}", end="")
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    """Ends a server as Docker would, and checks its status."""
-    inner = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    for number in inner:
-        os.kill(int(number), signal.SIGTERM)
-    if process.wait(END_S):
-        raise SystemExit(f"a server ended with {process.returncode}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="the image's file system without Docker, and what runs in it")
-    parser.add_argument("--debootstrap", default="debootstrap", help="the command (default: debootstrap)")
-    options = parser.parse_args()
-    if os.geteuid() != 0 or shutil.which(options.debootstrap) is None or not list(ROOT.glob("dist/quorate_mpc-*.whl")):
-        sys.exit("this needs root, debootstrap, and a wheel in dist/: run `make wheel` first")
-    with tempfile.TemporaryDirectory(prefix="quorate-root-") as made:
-        root, volume = Path(made, "root"), Path(made, "volume")
-        make(root, options.debootstrap)
-        volume.mkdir(mode=0o700)
-        os.chown(volume, 10001, 10001)
-        survey(Containers(root, volume))
-
-
-if __name__ == "__main__":
-    main()
+        os.chmod(into, 0o644)

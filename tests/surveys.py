@@ -15,9 +15,8 @@ from quorate_client.keys import to_text
 from warm import QUORATE
 
 
-def quorate(folder: Path, *arguments: str) -> str:
-    command = [QUORATE, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+def quorate(folder: Path, *arguments: str, command: str = QUORATE) -> str:
+    done = subprocess.run([command, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout.strip()
 
@@ -30,6 +29,7 @@ class Survey:
         clients: how many clients are listed.
         slot: the slot `people`, in TOML.
         protocol, parties, options: those of the family.
+        command: the `quorate` that all servers begin with; `commands` has that of each.
     """
 
     def __init__(
@@ -40,21 +40,28 @@ class Survey:
         protocol: str = "rss",
         parties: int = 3,
         options: dict[str, str] | None = None,
+        command: str = QUORATE,
     ) -> None:
         self.folder, self.parties, self.ports = folder, parties, free_ports(parties)
         self.protocol, self.deployment, self.pins = protocol, Deployment(folder, parties), list[str]()
+        self.commands = self.deployment.commands = dict.fromkeys(range(parties), command)
         self.configs = [self._server(party) for party in range(parties)]
         self.keys = [folder / f"client{i}.key" for i in range(clients)]
         points = [to_text(quorate_client.new_key(key).id) for key in self.keys]
         (folder / "wages.toml").write_text(self._campaign(points, slot, options or {}))
-        quorate(folder, "campaign", "create", "wages.toml", "--out", "wages.json", "--any-program")
-        for config in self.configs:
-            assert "ANY" in quorate(folder, "campaign", "approve", "wages.json", "--config", str(config))
-        self.serving = [self.serve(config) for config in self.configs]
+        quorate(folder, "campaign", "create", "wages.toml", "--out", "wages.json", "--any-program", command=command)
+        for party in range(parties):
+            assert "ANY" in self.told(party, "approve", "wages.json")
+        self.serving = [self.serve(party) for party in range(parties)]
+
+    def told(self, party: int, *arguments: str) -> str:
+        """Runs a command on campaigns with the configuration of a server, and returns what it prints."""
+        config = ("--config", str(self.configs[party]))
+        return quorate(self.folder, "campaign", *arguments, *config, command=self.commands[party])
 
     def _server(self, party: int) -> Path:
         own = self.folder / f"server{party}"
-        quorate(self.folder, "campaign", "key", "--dir", str(own))
+        quorate(self.folder, "campaign", "key", "--dir", str(own), command=self.commands[party])
         pem, pin = certificate(own)
         self.pins.append(to_text(pin))
         config = own / "party.toml"
@@ -90,8 +97,8 @@ class Survey:
             """
         return text
 
-    def serve(self, config: Path) -> subprocess.Popen[str]:
-        command = [QUORATE, "serve", "--config", str(config)]
+    def serve(self, party: int) -> subprocess.Popen[str]:
+        command = [self.commands[party], "serve", "--config", str(self.configs[party])]
         process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         assert "serves clients at https://127.0.0.1:" in process.stderr.readline()
@@ -108,8 +115,8 @@ class Survey:
         return quorate_client.client(self.folder / "wages.json", key=self.keys[number])
 
     def close(self) -> None:
-        for config in self.configs:
-            quorate(self.folder, "campaign", "close", "wages", "--config", str(config))
+        for party in range(self.parties):
+            self.told(party, "close", "wages")
 
     def run(self, script: str, *arguments: str, lies: dict[int, str] | None = None) -> list[Any]:
         """Runs a program at all parties. Those that lie run something before it."""

@@ -50,7 +50,7 @@ def test_a_survey_from_its_campaign_to_its_results(survey: Survey) -> None:
     survey.serving[1].send_signal(signal.SIGTERM)  # a server may restart at any time
     assert survey.serving[1].wait(10) == 143
     survey.serving[1].communicate()
-    survey.serving[1] = survey.serve(survey.configs[1])
+    survey.serving[1] = survey.serve(1)
     survey.close()
     with pytest.raises(quorate_client.Refused, match="closed"):
         survey.client(4).submit({"salary": 1})

@@ -24,9 +24,10 @@ import pytest
 import yaml
 
 import test_guards
+import try_image
 from clients import certificate
 from deploying import free_ports
-from service_root import stages
+from service_root import image, stages
 from serving import network
 from warm import QUORATE
 
@@ -37,10 +38,10 @@ USER = 10001
 
 
 def tool(name: str) -> str:
-    """Returns the path of a tool, or skips the test."""
-    found = shutil.which(name)
+    """Returns the path of a tool, also of one that `make linters` has installed, or skips the test."""
+    found = shutil.which(name, path=f"{ROOT / 'target' / 'linters' / 'bin'}:{os.environ['PATH']}")
     if found is None:
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed: `make linters` installs those that need no root")
     return found
 
 
@@ -68,6 +69,16 @@ def test_the_image_runs_as_a_user_without_a_shell_or_the_build() -> None:
     ]
     assert any(line.startswith("HEALTHCHECK ") and "/opt/quorate/healthy.py" in line for line in last)
     assert 'CMD ["serve", "--config", "/var/lib/quorate/party.toml"]' in last
+
+
+def test_what_make_try_image_reads() -> None:
+    """`make try-image` takes how containers start from the Dockerfile, and its commands from docs/service.md."""
+    said = image()
+    assert (said.user, said.group, said.folder, said.signal) == (USER, USER, "/var/lib/quorate", "SIGTERM")
+    assert said.environment["PATH"].split(":")[:2] == ["/opt/quorate/bin", "/usr/local/sbin"]
+    assert [*said.entrypoint, *said.command] == ["quorate", "serve", "--config", "/var/lib/quorate/party.toml"]
+    assert said.health == ["python", "-I", "/opt/quorate/healthy.py"]
+    assert [command[:2] for command in try_image.commands(1)] == [["quorate", "campaign"], ["quorate", "party"]]
 
 
 def test_packages_of_the_image_are_compared_with_hashes() -> None:
@@ -146,6 +157,15 @@ def test_paths_of_compose_exist() -> None:
     assert sources and all((DEPLOY / source / "prepare.py").is_file() for source in sources)
 
 
+def test_compose_reads_the_file() -> None:
+    """By the library by which Docker reads it: it refuses what is no part of the format."""
+    read = yaml.safe_load(checked(tool("compose-spec"), DEPLOY / "compose.yaml"))
+    assert set(read["services"]) == set(compose()["services"]) and read["name"] == "quorate"
+    for name, service in read["services"].items():
+        assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+        assert service["image"] == "quorate:local", name
+
+
 # ---- systemd --------------------------------------------------------------------------------------------------------
 
 
@@ -208,6 +228,19 @@ def test_helm_lints_and_renders_the_chart() -> None:
     assert {(probe["scheme"], probe["port"]) for probe in probes} == {("HTTPS", "clients")}
     assert {"name": "XDG_RUNTIME_DIR", "value": "/run/quorate/own"} in server["env"]
     assert found["StatefulSet"]["spec"]["replicas"] == 1
+
+
+def test_kubernetes_knows_all_that_the_chart_renders(tmp_path: Path) -> None:
+    """By the schemas of a release: a field with a wrong name would be ignored, such as one that confines a pod."""
+    helm, validate = tool("helm"), tool("kubernetes-validate")
+    given = ["--set", "image.digest=sha256:0123", "--set", "services.parties.loadBalancerSourceRanges={192.0.2.0/24}"]
+    more = ["--set", "persistence.storageClass=fast", "--set", "imagePullSecrets[0].name=one"]
+    rendered = checked(helm, "template", "one", CHART, *given, *more)
+    (tmp_path / "all.yaml").write_text(rendered)
+    assert checked(validate, "--strict", tmp_path / "all.yaml").count("passed for resource") == 3
+    (tmp_path / "wrong.yaml").write_text(rendered.replace("readOnlyRootFilesystem", "readOnlyRootFileSystem"))
+    wrong = subprocess.run([validate, "--strict", tmp_path / "wrong.yaml"], capture_output=True, text=True, check=False)
+    assert wrong.returncode and "readOnlyRootFileSystem" in wrong.stdout + wrong.stderr
 
 
 def test_the_chart_has_the_settings_of_security() -> None:
