@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import secrets
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import quorate_client
+import warm
 from clients import certificate
 from deploying import Deployment, free_ports
 from quorate_client.keys import to_text
-from warm import QUORATE
+from warm import QUORATE, Command
 
 
 def quorate(folder: Path, *arguments: str) -> str:
-    command = [QUORATE, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    done = warm.quorate(*arguments, cwd=folder)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout.strip()
 
@@ -90,10 +89,8 @@ class Survey:
             """
         return text
 
-    def serve(self, config: Path) -> subprocess.Popen[str]:
-        command = [QUORATE, "serve", "--config", str(config)]
-        process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
+    def serve(self, config: Path) -> Command:
+        process = Command([QUORATE, "serve", "--config", str(config)], self.folder)
         assert "serves clients at https://127.0.0.1:" in process.stderr.readline()
         return process
 
