@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import warm
 from deploying import Deployment, free_ports
 from quorate.campaigns import Store
 from quorate_client import ClientKey, Jobs, jobs
 from quorate_client.keys import to_text
-from warm import QUORATE
+from warm import QUORATE, Command
 
 PROGRAM = """
 import numpy as np
@@ -68,7 +68,7 @@ def listed_servers(protocol: str, fields: list[dict[str, str]]) -> str:
 
 def quorate(folder: Path, *arguments: str, status: int = 0) -> str:
     """Runs a command to its end, and returns what it printed."""
-    done = subprocess.run([QUORATE, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = warm.quorate(*arguments, cwd=folder)
     assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
     return done.stdout + (done.stderr if status else "")
 
@@ -91,7 +91,7 @@ class Office:
         self.key_file = folder / "me.key"
         quorate(folder, "campaign", "client-key", str(self.key_file))
         self.key = ClientKey.load(self.key_file)
-        self.serving: list[subprocess.Popen[str] | None] = [None] * 3
+        self.serving: list[Command | None] = [None] * 3
         self.logs: list[Path] = []
         self.options: list[str] = []  # of `quorate serve`
         fields = [self._server(party) for party in range(3)]
@@ -122,7 +122,7 @@ class Office:
         for party in parties or range(3):
             with self.logs[party].open("a") as log:
                 command = [QUORATE, "serve", "--config", self.config(party), *self.options]
-                self.serving[party] = subprocess.Popen(command, cwd=self.folder, stderr=log, text=True)
+                self.serving[party] = Command(command, self.folder, log=log)
         for party in parties or range(3):
             wait_until(lambda party=party: "serves clients at" in self.log(party).rpartition("has ended")[2])
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import secrets
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import quorate_client
+import warm
 from clients import certificate
 from deploying import Deployment, free_ports
 from quorate_client.keys import to_text
-from warm import QUORATE
+from warm import QUORATE, Command
 
 
 def quorate(folder: Path, *arguments: str, command: str = QUORATE) -> str:
-    done = subprocess.run([command, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    if command == QUORATE:
+        done = warm.quorate(*arguments, cwd=folder)
+    else:
+        done = subprocess.run([command, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout.strip()
 
@@ -97,9 +100,13 @@ class Survey:
             """
         return text
 
-    def serve(self, party: int) -> subprocess.Popen[str]:
+    def serve(self, party: int) -> Command | subprocess.Popen[str]:
         command = [self.commands[party], "serve", "--config", str(self.configs[party])]
-        process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        process: Command | subprocess.Popen[str]
+        if self.commands[party] == QUORATE:
+            process = Command(command, self.folder)
+        else:
+            process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         assert "serves clients at https://127.0.0.1:" in process.stderr.readline()
         return process

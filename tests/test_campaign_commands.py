@@ -25,12 +25,11 @@ from quorate_client import Campaign, ClientKey, Invitation, NotStored, ServiceKe
 from quorate_client._https import Links
 from quorate_client.keys import to_text
 from serving import SOON
-
-QUORATE = [sys.executable, "-P", "-m", "quorate.cli"]
+from warm import QUORATE, Command, quorate
 
 
 def command(folder: Path, *arguments: str, fails: str = "") -> str:
-    done = subprocess.run([*QUORATE, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = quorate(*arguments, cwd=folder)
     assert (done.returncode == 0) == (not fails), done.stderr
     assert fails in done.stderr
     return done.stdout
@@ -91,17 +90,14 @@ def test_an_operator_from_keys_to_the_end(tmp_path: Path) -> None:
         command(tmp_path, *approve, fails="a hash is approved once")
         server.send_signal(signal.SIGTERM)
         assert server.wait(SOON) == 143
-        assert server.stderr is not None
         lines = server.stderr.read().splitlines()
         assert [line.rpartition(" ")[2] for line in lines] in (["ended"], ["stored", "ended"]), "no error is logged"
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    line = [*QUORATE, "serve", "--config", "party.toml"]
-    server = subprocess.Popen(line, cwd=folder, stderr=subprocess.PIPE, text=True)
+def running(folder: Path) -> Iterator[Command]:
+    server = Command([QUORATE, "serve", "--config", "party.toml"], folder)
     try:
-        assert server.stderr is not None
         assert "serves clients at" in server.stderr.readline()
         yield server
     finally:

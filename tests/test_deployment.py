@@ -57,7 +57,15 @@ LONG = {
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    """Three parties."""
+    """Three parties, whose processes start warm."""
+    made = Deployment(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def as_started(tmp_path: Path) -> Iterator[Deployment]:
+    """Three parties, whose processes start and end as those of users."""
     made = Deployment(tmp_path, warm=False)
     yield made
     made.stop()
@@ -108,10 +116,10 @@ def clear_predictions(kind: str, records: int) -> list[int]:
     return estimator.fit(X[:400], y[:400]).predict(X[400 : 400 + records]).tolist()
 
 
-def test_the_main_job_in_three_processes(deployment: Deployment) -> None:
-    ended = deployment.run(SCORE, "--model", "svm", "--save", "predicted.npy")
+def test_the_main_job_in_three_processes(as_started: Deployment) -> None:
+    ended = as_started.run(SCORE, "--model", "svm", "--save", "predicted.npy")
     assert statuses(ended) == [0, 0, 0], ended
-    assert np.load(deployment.folder / "predicted.npy").tolist() == clear_predictions("svm", 169)
+    assert np.load(as_started.folder / "predicted.npy").tolist() == clear_predictions("svm", 169)
     assert ["records scored" in e.out for e in ended] == [False, True, False]
 
 
@@ -167,16 +175,16 @@ def test_a_long_run_is_waited_for(deployment: Deployment) -> None:
     assert all(e.out.strip() == "0" and e.seconds > 4 for e in ended)
 
 
-def test_who_is_done_stays_until_the_others_have_everything(deployment: Deployment) -> None:
+def test_who_is_done_stays_until_the_others_have_everything(as_started: Deployment) -> None:
     body = INPUTS + "x = secret(0, 1_000_000).reveal(to=1)\nprint('done', None if x is None else x[-1])"
-    with wires(deployment, rate=6e5):
-        ended = deployment.run(deployment.script(body))
+    with wires(as_started, rate=6e5):
+        ended = as_started.run(as_started.script(body))
     assert statuses(ended) == [0, 0, 0], ended
     assert ended[1].out.strip() == "done 999999"
     assert ended[0].seconds > 8
 
 
-def test_arrays_may_die_at_different_times_at_different_parties(deployment: Deployment) -> None:
+def test_arrays_may_die_at_different_times_at_different_parties(as_started: Deployment) -> None:
     body = (
         INPUTS
         + """
@@ -190,7 +198,7 @@ for i in range(6):
     x = x + 1
 """
     )
-    ended = deployment.run(deployment.script(body))
+    ended = as_started.run(as_started.script(body))
     assert statuses(ended) == [0, 0, 0], ended
     wanted = [str(sum(v + i for v in range(5)) * (i + 1)) for i in range(6)]
     assert all(e.out.split() == wanted for e in ended)
@@ -290,15 +298,15 @@ def test_keys_that_are_no_keys_are_made_anew(deployment: Deployment) -> None:
     assert statuses(deployment.run(script)) == [0, 0, 0]
 
 
-def test_who_leaves_before_all_are_there_is_named(deployment: Deployment) -> None:
-    script = deployment.script(PRODUCT)
-    running = [deployment.start(me, script) for me in (0, 1)]
-    deployment.wait_until_listening(0, 1)
+def test_who_leaves_before_all_are_there_is_named(as_started: Deployment) -> None:
+    script = as_started.script(PRODUCT)
+    running = [as_started.start(me, script) for me in (0, 1)]
+    as_started.wait_until_listening(0, 1)
     time.sleep(1)
     running[0].kill()
     assert "had not come: start party 2, or look at party 0's output" in error_of(running[1].end())
     running[0].end()
-    assert statuses(deployment.run(script)) == [0, 0, 0]
+    assert statuses(as_started.run(script)) == [0, 0, 0]
 
 
 def test_two_processes_with_one_configuration(deployment: Deployment) -> None:
@@ -398,9 +406,9 @@ def test_results_for_different_parties(deployment: Deployment) -> None:
     assert ", to party 0. Run" in error_of(ended[2])
 
 
-def test_who_leaves_early_is_reported_to_who_waits(deployment: Deployment) -> None:
+def test_who_leaves_early_is_reported_to_who_waits(as_started: Deployment) -> None:
     body = f"{PRODUCT}if mpc.me != 1:\n    (x + y).reveal()"
-    ended = deployment.run(deployment.script(body))
+    ended = as_started.run(as_started.script(body))
     assert ended[1].status == 0
     for e in (ended[0], ended[2]):
         assert e.status == 1, e
@@ -409,9 +417,9 @@ def test_who_leaves_early_is_reported_to_who_waits(deployment: Deployment) -> No
         assert e.seconds < 15
 
 
-def test_a_script_that_fails_takes_the_others_along(deployment: Deployment) -> None:
+def test_a_script_that_fails_takes_the_others_along(as_started: Deployment) -> None:
     body = f"{PRODUCT}if mpc.me == 2:\n    raise ValueError('no such record')\n(x + y).reveal()"
-    ended = deployment.run(deployment.script(body))
+    ended = as_started.run(as_started.script(body))
     assert ended[2].status == 1
     assert "no such record" in ended[2].err
     for e in ended[:2]:
@@ -420,8 +428,8 @@ def test_a_script_that_fails_takes_the_others_along(deployment: Deployment) -> N
         assert e.seconds < 15
 
 
-def test_a_script_chooses_its_status(deployment: Deployment) -> None:
-    assert statuses(deployment.run(deployment.script(PRODUCT + "sys.exit(7 if mpc.me == 1 else 0)"))) == [0, 7, 0]
+def test_a_script_chooses_its_status(as_started: Deployment) -> None:
+    assert statuses(as_started.run(as_started.script(PRODUCT + "sys.exit(7 if mpc.me == 1 else 0)"))) == [0, 7, 0]
 
 
 def test_a_bad_input_stops_all_and_shows_its_value_to_its_owner_only(deployment: Deployment) -> None:
@@ -438,8 +446,8 @@ def test_a_bad_input_stops_all_and_shows_its_value_to_its_owner_only(deployment:
 # ---- interruptions -------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
-    running = deployment.start_all(deployment.script(LONG["offline"]))
+def test_ctrl_c_at_one_party_ends_all(as_started: Deployment) -> None:
+    running = as_started.start_all(as_started.script(LONG["offline"]))
     for party in running:
         party.wait_for("running")
     started = time.monotonic()
@@ -454,9 +462,9 @@ def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
     assert time.monotonic() - started < 20
 
 
-def test_ctrl_c_while_waiting_for_the_others(deployment: Deployment) -> None:
-    lonely = deployment.start(0, deployment.script(PRODUCT))
-    deployment.wait_until_listening(0)
+def test_ctrl_c_while_waiting_for_the_others(as_started: Deployment) -> None:
+    lonely = as_started.start(0, as_started.script(PRODUCT))
+    as_started.wait_until_listening(0)
     started = time.monotonic()
     lonely.signal(signal.SIGINT)
     assert lonely.end().status == 130

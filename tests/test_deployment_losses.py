@@ -18,7 +18,7 @@ from test_deployment import INPUTS, LONG, PRODUCT, statuses
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
     """Three parties."""
-    made = Deployment(tmp_path, warm=False)
+    made = Deployment(tmp_path)
     yield made
     made.stop()
 

@@ -6,7 +6,6 @@ import datetime
 import json
 import shutil
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from quorate._command._doctor_links import Seen
 from quorate._command._findings import Findings
 from quorate._families import FAMILIES
 from quorate.errors import ConfigError
-from warm import QUORATE
+from warm import QUORATE, Command, quorate
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def change(path: Path, old: str, new: str) -> None:
 def doctors(deployment: Deployment, *parties: int, wait: float = 30, status: int = 0) -> list[dict[str, Any]]:
     """Runs the command at these parties at the same time; returns what each prints, and checks the status of all."""
     command = [QUORATE, "doctor", "--json", "--wait", f"{wait}"]
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen([*command, str(file(deployment, me))], **pipes) for me in parties]
+    running = [Command([*command, str(file(deployment, me))], deployment.folder) for me in parties]
     ended = [(*process.communicate(timeout=240), process.returncode) for process in running]
     assert all(err == "" and code == status for _, err, code in ended), ended
     return [json.loads(out) for out, _, _ in ended]
@@ -124,7 +122,7 @@ def test_another_program_at_a_peers_address(deployment: Deployment) -> None:
 def test_other_certificates_keys_protocols_and_options(deployment: Deployment) -> None:
     other = deployment.folder / "other"
     other.mkdir()
-    subprocess.run([QUORATE, "keygen", "--party", "1", "--dir", str(other)], check=True, capture_output=True)
+    quorate("keygen", "--party", "1", "--dir", str(other), check=True)
     change(file(deployment, 0), '"party1.crt"', '"other/party1.crt"')
     first, second, _ = doctors(deployment, 0, 1, 2, wait=20, status=1)
     assert "do not accept each other's certificates" in first["fault"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from deploying import Deployment
 from quorate import cli
-from warm import QUORATE
+from warm import quorate
 
 FINGERPRINT = r"(?:[0-9a-f]{4}:){15}[0-9a-f]{4}"
 
@@ -88,9 +87,7 @@ def test_sessions_run_at_every_step_of_a_renewal(tmp_path: Path) -> None:
         """
     ).rename(tmp_path / "across.py")
     try:
-        subprocess.run(
-            [QUORATE, "keygen", "--party", "1", "--dir", str(tmp_path), "--renew"], check=True, capture_output=True
-        )
+        quorate("keygen", "--party", "1", "--dir", str(tmp_path), "--renew", check=True)
         short = deployment.script("print('up')")
         first = []
         for number, (lists, has_changed) in enumerate(STEPS):
@@ -114,9 +111,7 @@ def test_sessions_run_at_every_step_of_a_renewal(tmp_path: Path) -> None:
 def test_a_key_that_is_not_listed_everywhere_and_one_that_was_dropped_are_refused(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path)
     try:
-        subprocess.run(
-            [QUORATE, "keygen", "--party", "1", "--dir", str(tmp_path), "--renew"], check=True, capture_output=True
-        )
+        quorate("keygen", "--party", "1", "--dir", str(tmp_path), "--renew", check=True)
         deployment.limits["connect_timeout_s"] = 5.0
         script = deployment.script("print('up')")
         for key, of_others in (("party1.new.key", OLD), ("party1.key", NEW)):

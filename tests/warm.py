@@ -20,13 +20,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 QUORATE = str(Path(sys.executable).with_name("quorate"))
 LIMIT_SECONDS = 120.0  # beyond this a command counts as hung
 PREPARED = (
-    "quorate.cli", "quorate.demo", "quorate.learn", "quorate.models", "quorate.nn", "sklearn.datasets",
-    "sklearn.linear_model", "sklearn.neighbors", "sklearn.neural_network", "sklearn.svm", "sklearn.tree",
+    "quorate.cli", "quorate.campaigns", "quorate.console", "quorate.demo", "quorate.jobs", "quorate.learn",
+    "quorate.models", "quorate.nn", "quorate.serve._run", "sklearn.datasets", "sklearn.linear_model",
+    "sklearn.neighbors", "sklearn.neural_network", "sklearn.svm", "sklearn.tree",
 )  # fmt: skip
 
 #: The numbers of parties in a process whose predictions need no measurement of the machine, which takes a third of the
@@ -35,14 +36,26 @@ ALONE_OR_SHARING = (1, 2, 3)
 
 
 class Command:
-    """A running `quorate` with these arguments, as far as `subprocess.Popen` would show it."""
+    """A running `quorate` with these arguments, as far as `subprocess.Popen` would show it.
 
-    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
-        asked = json.dumps({"arguments": arguments, "folder": str(folder), "environment": environment}).encode()
+    Args:
+        arguments: the command and what follows it.
+        folder, environment: those that the command runs in.
+        log: takes what the command writes to its standard error output; the pipe for that is then at its end at once.
+    """
+
+    def __init__(
+        self, arguments: list[str], folder: Path, environment: dict[str, str] | None = None, log: IO[str] | None = None
+    ) -> None:
+        told_of = {"arguments": arguments, "folder": str(folder), "environment": environment or dict(os.environ)}
+        asked = json.dumps(told_of).encode()
         pipes = [os.pipe() for _ in range(3)]
+        theirs = [write for _, write in pipes]
+        if log is not None:
+            theirs[1] = log.fileno()
         stove, _ = _stove()
         stove.sendall(len(asked).to_bytes(4, "little"))
-        socket.send_fds(stove, [asked], [write for _, write in pipes])
+        socket.send_fds(stove, [asked], theirs)
         for _, write in pipes:
             os.close(write)
         out, err, told = (read for read, _ in pipes)
@@ -66,6 +79,14 @@ class Command:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
+    def wait(self, timeout: float | None = None) -> int:
+        """Returns the status of the process once it has ended."""
+        if self.poll() is None and not select.select([self._told], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("quorate", timeout or 0.0)
+        status = self.poll()
+        assert status is not None
+        return status
+
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Returns the rest of the output of both pipes; after a timeout it may be called once more."""
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -85,7 +106,7 @@ class Command:
 
 def quorate(*arguments: str, cwd: Path | None = None, check: bool = False) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end; with `check`, the command has to succeed."""
-    command = Command([QUORATE, *arguments], cwd or Path.cwd(), dict(os.environ))
+    command = Command([QUORATE, *arguments], cwd or Path.cwd())
     try:
         out, err = command.communicate(LIMIT_SECONDS)
     finally:
