@@ -22,7 +22,9 @@ from quorate._command._schedules import Requester, is_job, line_of, lost, time_o
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from quorate.jobs import Queue, Schedules
+    import sqlite3
+
+    from quorate.jobs import Job, Queue, Schedules, Standing
     from quorate_client import JobResult
 
 __all__ = ["add_job", "run_job"]
@@ -227,14 +229,26 @@ def _list_here(options: argparse.Namespace) -> int:
 
 
 def _cancel_here(options: argparse.Namespace) -> int:
-    with _queue(options) as (queue, schedules):
-        asked = _id(options.id)
-        if (schedule := schedules.cancel(asked)) is not None:
-            print(f"schedule {options.id} is {schedule.state(time.time())}")
+    from quorate.auditing import record_here
+    from quorate.jobs import Job, Queue, Schedules
+
+    asked = _id(options.id)
+    with opened(options) as (_, store):
+        queue = Queue(store, b"")
+        schedules = Schedules(store, queue)
+
+        def cancel(connection: sqlite3.Connection) -> Job | Standing:
+            schedule = schedules.cancel_within(connection, asked)
+            found = queue.cancel_within(connection, asked) if schedule is None else schedule
+            if found is None:
+                raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
+            record_here(connection, "cancelled", "job" if schedule is None else "schedule", "", asked)
+            return found
+
+        found = store.write(cancel).result()
+        if not isinstance(found, Job):
+            print(f"schedule {options.id} is {found.state(time.time())}")
             return OK
-        found = queue.cancel(asked)
-        if found is None:
-            raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
         state = "is told to end" if found.state == "running" else f"is {found.state}"
         print(f"job {options.id} {state}")
     return OK
@@ -260,8 +274,17 @@ def _peers(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    with _queue(options) as (queue, _):
-        print("jobs run again" if queue.resume() else "jobs were not halted here")
+    from quorate.auditing import record_here
+    from quorate.jobs import resume_within
+
+    def resume(connection: sqlite3.Connection) -> bool:
+        is_resumed = resume_within(connection)
+        if is_resumed:
+            record_here(connection, "resumed", "jobs", "")
+        return is_resumed
+
+    with opened(options) as (_, store):
+        print("jobs run again" if store.write(resume).result() else "jobs were not halted here")
     return OK
 
 

@@ -17,6 +17,8 @@ from quorate._command._file_options import add_form
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from quorate.jobs import Limit, Program
     from quorate_client.job import Parameter
 
@@ -78,14 +80,20 @@ def parameters_of(given: list[str]) -> dict[str, Parameter]:
 
 
 def _approve(options: argparse.Namespace) -> None:
-    from quorate.jobs import approve, check_deployment, read_approval
+    from quorate.auditing import record_here
+    from quorate.jobs import approve_within, check_deployment, read_approval
     from quorate_client import ServiceKey
 
     program = read_approval(options.file)
+
+    def approve(connection: sqlite3.Connection) -> int:
+        record_here(connection, "approved", "program", program.name, program.hash)
+        return approve_within(connection, program, int(time.time()))
+
     with opened(options) as (settings, store):
         deployment = check_deployment(settings, ServiceKey.load(settings.service_key))
         print(_summary(program, deployment.hash.hex()), flush=True)
-        uses = approve(store, program)
+        uses = store.write(approve).result()
         print(f"  {uses} of {program.terms.times} used")
 
 
@@ -141,14 +149,21 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _revoke(options: argparse.Namespace) -> None:
-    from quorate.jobs import revoke
+    from quorate.auditing import record_here
+    from quorate.jobs import approved, revoke_within
 
     try:
         program = bytes.fromhex(options.hash)
     except ValueError:
         raise ConfigError(f"{options.hash} is no hash: copy one that `quorate program list` prints") from None
     with opened(options) as (_, store):
-        refused = revoke(store, program)
+        name = next((one.name for one in approved(store) if one.hash == program), "")
+
+        def revoke(connection: sqlite3.Connection) -> int:
+            record_here(connection, "revoked", "program", name, program)
+            return revoke_within(connection, program, int(time.time()))
+
+        refused = store.write(revoke).result()
         print(f"revoked {program.hex()}; jobs that waited and are refused: {refused}")
 
 

@@ -30,7 +30,7 @@ from quorate.campaigns._approved import (
     find_hash,
     invitations,
 )
-from quorate.campaigns._attempts import check_attempts, resume
+from quorate.campaigns._attempts import check_attempts, resume, resume_within
 from quorate.campaigns._counts import Counts, counts
 from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
@@ -96,6 +96,7 @@ __all__ = [
     "present",
     "read_store_key",
     "resume",
+    "resume_within",
     "run_of",
     "settled",
     "shown_bits",

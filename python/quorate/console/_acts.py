@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import logging
@@ -10,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from quorate.auditing import Act, record
 from quorate.campaigns import Refused, Settings, Store, approve_within, certificate_hash, close_within
 from quorate.console._operators import Operator
 from quorate.console._proposals import Proposal, load, remove
@@ -18,45 +18,9 @@ from quorate.jobs import approve_within as approve_program
 from quorate.jobs import revoke_within as revoke_program
 from quorate_client import ServiceKey
 
-__all__ = ["Act", "Acts", "acts", "digest_of", "record"]
+__all__ = ["Acts", "digest_of"]
 
 LOG = logging.getLogger("quorate.serve")
-
-#: Acts that a page shows.
-MOST_SHOWN = 200
-
-
-@dataclasses.dataclass(frozen=True)
-class Act:
-    """A record of what an operator did.
-
-    Attributes:
-        at: when, in seconds since 1970.
-        operator: the operator's name.
-        act: "signed in", "approved", "refused", "revoked", "closed" or "planned".
-        kind, name, subject: what it was done to: "program" or "campaign", its name, and its hash.
-    """
-
-    at: int
-    operator: str
-    act: str
-    kind: str
-    name: str
-    subject: bytes
-
-
-def acts(store: Store) -> list[Act]:
-    """Returns the last acts, the newest first."""
-    query = "SELECT at, operator, act, kind, name, subject FROM acts ORDER BY number DESC LIMIT ?"
-    return [Act(*row) for row in store.read(lambda connection: connection.execute(query, (MOST_SHOWN,)).fetchall())]
-
-
-def record(connection: sqlite3.Connection, act: Act) -> None:
-    """Writes a record of an act, within the transaction of the act."""
-    connection.execute(
-        "INSERT INTO acts (at, operator, act, kind, name, subject) VALUES (?, ?, ?, ?, ?, ?)", dataclasses.astuple(act)
-    )
-
 
 def digest_of(connection: sqlite3.Connection, proposal: Proposal) -> str:
     """Returns the hash of what the page of a proposal shows: the proposal, and the approval that it would replace."""

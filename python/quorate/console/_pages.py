@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from quorate._quorate import __version__
-from quorate.auditing import summary
+from quorate.auditing import Check, acts, check_of_acts, check_of_log
 from quorate.campaigns import Approved as ApprovedCampaign
 from quorate.campaigns import Refused, Settings, Store, approved, certificate_hash, counts, find_hash
-from quorate.console._acts import acts, digest_of
+from quorate.console._acts import digest_of
 from quorate.console._audit import last_entries
 from quorate.console._history import plots
 from quorate.console._plans import Planned
@@ -186,14 +188,27 @@ class Pages:
         if file is None:
             return fields
         try:
-            fields["entries"], fields["verdict"] = last_entries(file), summary(file)
+            fields["entries"], fields["verdict"] = last_entries(file), self._log_check.verdict()
         except (OSError, ConfigError) as error:
             fields["trouble"] = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return fields
 
     def acts(self) -> dict[str, Any]:
         """What operators did here."""
-        return {"acts": acts(self.store)}
+        return {"acts": acts(self.store), "verdict": self._acts_check.verdict()}
+
+    @functools.cached_property
+    def _acts_check(self) -> Check:
+        return check_of_acts(self.store)
+
+    @functools.cached_property
+    def _log_check(self) -> Check:
+        return check_of_log(self.settings.audit or Path())
+
+    def close(self) -> None:
+        """Ends what is verified in the background."""
+        for check in (self._acts_check, self._log_check):
+            check.close()
 
 
 def _job_fields(job: Job, names: Mapping[bytes, str]) -> dict[str, Any]:
