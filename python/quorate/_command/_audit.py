@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quorate._command._campaigns import add_config, client_errors, opened, require_serve
 from quorate._command._exit_status import FAILED, OK
-from quorate.auditing import Broken, Chain, Line, acts_of, lines_of_acts, log_of, read, rotated
+from quorate.auditing import Broken, Chain, Line, acts_of, lines_of_acts, log_of, name_of_acts, read, rotated
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _acts(config: Path) -> Iterator[tuple[Store, Path]]:
     """Opens the store of a server, whose acts are read. Returns it, and what messages call its acts."""
     require_serve()
     with client_errors(), opened(argparse.Namespace(config=config)) as (_, store):
-        yield store, store.path.with_name(f"{store.path.name}, acts")
+        yield store, name_of_acts(store)
 
 
 def _verify(logs: list[tuple[Path, Iterator[Line]]], noted: list[str]) -> int:

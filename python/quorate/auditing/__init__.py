@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorate.auditing._acts import Act, acts, acts_of, lines_of_acts, record, record_here
+from quorate.auditing._acts import Act, acts, acts_of, lines_of_acts, name_of_acts, record, record_here
 from quorate.auditing._chain import Broken, Chain, Line
 from quorate.auditing._checks import Check, Verdict, check_of_acts, check_of_log
 from quorate.auditing._files import log_of, read, rotated
@@ -20,6 +20,7 @@ __all__ = [
     "check_of_log",
     "lines_of_acts",
     "log_of",
+    "name_of_acts",
     "read",
     "record",
     "record_here",

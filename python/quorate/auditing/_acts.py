@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from quorate.campaigns import Store
 
-__all__ = ["Act", "acts", "acts_of", "count_of_acts", "lines_of_acts", "record", "record_here"]
+__all__ = ["Act", "acts", "acts_of", "count_of_acts", "lines_of_acts", "name_of_acts", "record", "record_here"]
 
 #: Acts that a page shows, and lines that are read from the store at once.
 _MOST_SHOWN, _AT_ONCE = 200, 500
+
+_LINE = "CAST(line AS BLOB)"  # a line that was altered may be a text
 
 _LOGIN = Path("/proc/self/loginuid")
 _NOBODY = 2**32 - 1
@@ -71,7 +73,8 @@ def _time(at: int) -> datetime.datetime:
 
 def record(connection: sqlite3.Connection, act: Act) -> None:
     """Writes a record of an act, within the transaction of the act. It follows the last record."""
-    last = connection.execute("SELECT line FROM acts ORDER BY number DESC LIMIT 1").fetchone()
+    query = f"SELECT {_LINE} FROM acts ORDER BY number DESC LIMIT 1"  # noqa: S608
+    last = connection.execute(query).fetchone()
     line = linked(act.fields, after(None if last is None else last[0])).removesuffix(b"\n")
     connection.execute("INSERT INTO acts (line) VALUES (?)", (line,))
 
@@ -104,7 +107,7 @@ def _user(number: int) -> str:
 
 def acts(store: Store) -> list[Act]:
     """Returns the last acts, the newest first."""
-    query = "SELECT line FROM acts ORDER BY number DESC LIMIT ?"
+    query = f"SELECT {_LINE} FROM acts ORDER BY number DESC LIMIT ?"  # noqa: S608
     rows = store.read(lambda connection: connection.execute(query, (_MOST_SHOWN,)).fetchall())
     return [Act.of(line) for (line,) in rows]
 
@@ -115,7 +118,7 @@ def lines_of_acts(store: Store) -> Iterator[bytes]:
     Raises:
         StoreError: the store cannot be read.
     """
-    query, last = "SELECT number, line FROM acts WHERE number > ? ORDER BY number LIMIT ?", 0
+    query, last = f"SELECT number, {_LINE} FROM acts WHERE number > ? ORDER BY number LIMIT ?", 0  # noqa: S608
     while rows := _read(store, query, (last, _AT_ONCE)):
         last = rows[-1][0]
         yield from (line for _, line in rows)
@@ -129,6 +132,11 @@ def count_of_acts(store: Store) -> int:
 
 def _read(store: Store, query: str, given: tuple[int, int]) -> list[tuple[int, bytes]]:
     return store.read(lambda connection: connection.execute(query, given).fetchall())
+
+
+def name_of_acts(store: Store) -> Path:
+    """Returns what sentences call the acts of a store."""
+    return Path(f"the acts of {store.path}")
 
 
 def acts_of(store: Store) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from quorate.auditing._acts import acts_of, count_of_acts
+from quorate.auditing._acts import acts_of, count_of_acts, name_of_acts
 from quorate.auditing._chain import Broken, Chain, Line
 from quorate.auditing._files import read
 from quorate.errors import QuorateError
@@ -88,7 +88,9 @@ class Check:
             (is_whole, text), at = self._last
             if self._running is None and self._again_at == 0.0:
                 return Verdict(is_whole, text)
-            more = "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it are read"
+            more = (
+                "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it are read"
+            )
             return Verdict(is_whole, f"{text}; as of {at}{more}")
 
     def close(self) -> None:
@@ -133,7 +135,7 @@ def check_of_log(file: Path) -> Check:
 
 def check_of_acts(store: Store) -> Check:
     """Returns what verifies the acts of operators at a store."""
-    return Check(store.path, lambda: acts_of(store), lambda: count_of_acts(store), lambda line: line.place)
+    return Check(name_of_acts(store), lambda: acts_of(store), lambda: count_of_acts(store), lambda line: line.place)
 
 
 def _of(chain: Chain, count: int, unnumbered: int) -> Verdict:

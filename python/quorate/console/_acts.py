@@ -22,6 +22,7 @@ __all__ = ["Acts", "digest_of"]
 
 LOG = logging.getLogger("quorate.serve")
 
+
 def digest_of(connection: sqlite3.Connection, proposal: Proposal) -> str:
     """Returns the hash of what the page of a proposal shows: the proposal, and the approval that it would replace."""
     query = "SELECT terms, approved_at, revoked_at FROM programs WHERE hash = ?"
