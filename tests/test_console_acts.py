@@ -16,9 +16,9 @@ import pytest
 
 from consoling import SUMS, Desk, desk
 from jobbing import PARAMETERS, approval, wait_until
+from quorate.auditing import acts
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
-from quorate.auditing import acts
 from quorate.console import Operator, _acts, _plans, add_operator, operators, propose_program, remove_operator
 from quorate.console._acts import Acts
 from quorate.console._plans import Plans
@@ -188,7 +188,7 @@ def test_a_server_without_jobs_approves_no_program(inside: Desk, tmp_path: Path)
     settings, key = inside.net.servers[0].settings, inside.net.servers[0].key
     with inside.store() as store:
         (ada,) = operators(store)
-        own = Acts(store, settings, key, has_jobs=False)
+        own = Acts(store, settings, key, None)
         with pytest.raises(Refused, match=r"add \[jobs\] to serve.toml, and start it again"):
             own.approve(ada, bytes.fromhex(path.rpartition("/")[2]), inside.shown(path))
         assert not approved(store)

@@ -132,6 +132,8 @@ class Console:
                     ("/proposals/{id}/plan", self._plan),
                     ("/programs/{id}/revoke", self._revoke),
                     ("/campaigns/{id}/close", self._close),
+                    ("/jobs/{id}/plan", self._plan_job),
+                    ("/jobs/{id}/cancel", self._cancel),
                 )
             },
         }
@@ -364,6 +366,20 @@ class Console:
         except Refused as error:
             trouble = str(error)
         return self._render("proposal.html", session, self._pages.proposal(id_, plans, form, trouble))
+
+    def _plan_job(self, session: Session, id_: bytes, form: Form) -> Response:
+        """Executes the program of a job that waits for its plan, and shows the job with it."""
+        job, program = self._pages.waiting_job(id_)
+        self._acts.note(session.operator, "executed for its plan", "job", program.name, id_)
+        try:
+            self._plans.make_for(id_, program, job.asked.parameters)
+        except Refused as error:
+            return self._render("job.html", session, self._pages.job(id_, str(error)), path="/jobs")
+        return RedirectResponse(f"/jobs/{id_.hex()}#plan", 303)
+
+    def _cancel(self, session: Session, id_: bytes, form: Form) -> Response:
+        self._acts.cancel(session.operator, id_, self._pages.job(id_)["name"])
+        return RedirectResponse(f"/jobs/{id_.hex()}", 303)
 
 
 def _place_of(error: BaseException) -> str:

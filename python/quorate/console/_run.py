@@ -42,8 +42,9 @@ class ConsoleListener:
     def __init__(self, own: ConsoleSettings, beside: Beside) -> None:
         settings, context = beside.settings, tls(own.certificate, own.key)
         self._plans = Plans(beside.store, settings)
-        self._pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers)
-        acts = Acts(beside.store, settings, beside.service_key, beside.jobs is not None)
+        self._pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers, plans=self._plans)
+        queue = None if beside.jobs is None else beside.jobs.queue
+        acts = Acts(beside.store, settings, beside.service_key, queue)
         app = Console(self._pages, acts, self._plans, _cookie_of(beside), own.names)
         self._socket = Listening(own.host, own.port, _CONNECTIONS, _OF_ONE)
         self.port: int = self._socket.getsockname()[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._health import PeerState, waits_for
-from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, revoke, revoke_within
+from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, load, revoke, revoke_within
 from quorate.jobs._queue import Job, Queue, Started, resume_within
 from quorate.jobs._runner import isolated
 from quorate.jobs._schedules import Schedules, Standing
@@ -32,6 +32,7 @@ __all__ = [
     "check_deployment",
     "code_of",
     "isolated",
+    "load",
     "read_approval",
     "resume_within",
     "revoke",
