@@ -45,7 +45,7 @@ class ConsoleListener:
         self._pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers, plans=self._plans)
         queue = None if beside.jobs is None else beside.jobs.queue
         acts = Acts(beside.store, settings, beside.service_key, queue)
-        app = Console(self._pages, acts, self._plans, _cookie_of(beside), own.names)
+        self._app = app = Console(self._pages, acts, self._plans, _cookie_of(beside), own.names)
         self._socket = Listening(own.host, own.port, _CONNECTIONS, _OF_ONE)
         self.port: int = self._socket.getsockname()[1]
         self._server = uvicorn.Server(config_of(app, context, _KEEP_ALIVE_S, _END_S))
@@ -60,6 +60,7 @@ class ConsoleListener:
             with contextlib.suppress(Exception):
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
+            self._app.close()
             self._socket.close()
 
     def end(self) -> None:
