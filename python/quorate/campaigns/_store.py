@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quorate.campaigns._errors import StoreError, StoreFull
+from quorate.campaigns._holders import holders, kept_by
 from quorate.campaigns._readers import Readers
 from quorate.campaigns._schema import migrate
 from quorate.campaigns._sealing import KEY_BYTES, CampaignKeys, JobKey, KeptKeys
@@ -321,11 +322,14 @@ def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
         fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         owner = os.pread(file, 20, 0).decode("ascii", "replace")
+        keep = holders(os.fstat(file))
         os.close(file)
         does = {SERVE: "serves", KEPT: "works on this kept value in"}.get(lock.split("-")[0], _RUNS)
         if owner == str(os.getpid()):
             raise StoreError(f"this process {does} the store {path} already: wait until it has ended that") from None
         named = f"process {owner}" if owner else "another process"
+        if keep and owner not in {str(one.number) for one in keep}:  # it has handed the lock on by a fork, and ended
+            named = f"{kept_by(keep)} keeps the lock that process {owner} took, and so"
         raise StoreError(f"{named} {does} the store {path}: wait for it, or stop it first") from None
     with contextlib.suppress(OSError):  # the number is for messages alone
         os.ftruncate(file, 0)

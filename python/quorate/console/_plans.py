@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quorate.campaigns import Refused, Settings, Store, find_hash
-from quorate.jobs import Program, isolated
+from quorate.jobs import Folder, Program, isolated
 from quorate_client.job import Parameter
 
 __all__ = ["Made", "Planned", "Plans"]
@@ -118,8 +117,11 @@ class Plans:
         if not self._busy.acquire(blocking=False):
             raise Refused(503, "another plan is being made", "wait a minute, and ask again")
         try:
-            with tempfile.TemporaryDirectory(prefix="quorate-plan-", ignore_cleanup_errors=True) as folder:
-                return _read(self._run(self._spec(program, parameters, Path(folder)), folder))
+            folder = Folder(self._store)
+            try:
+                return _read(self._run(self._spec(program, parameters, Path(folder.name)), folder))
+            finally:
+                folder.cleanup()
         finally:
             self._busy.release()
 
@@ -158,7 +160,7 @@ class Plans:
         }
         return json.dumps(fields).encode() + b"\n"
 
-    def _run(self, spec: bytes, folder: str) -> bytes:
+    def _run(self, spec: bytes, folder: Folder) -> bytes:
         """Runs the process, and returns what it reported.
 
         Raises:
@@ -172,10 +174,10 @@ class Plans:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    cwd=folder,
+                    cwd=folder.name,
                     env={name: os.environ[name] for name in _VARIABLES if name in os.environ},
                     start_new_session=True,
-                    pass_fds=(write,),
+                    pass_fds=(write, folder.lock),
                 )
             try:
                 threading.Thread(target=_hand_over, args=(process, spec), daemon=True).start()

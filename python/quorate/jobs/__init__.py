@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
+from quorate.jobs._folders import Folder
 from quorate.jobs._health import PeerState, waits_for
 from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, load, revoke, revoke_within
 from quorate.jobs._queue import Job, Queue, Started, resume_within
@@ -15,6 +16,7 @@ __all__ = [
     "EVENT",
     "FIELDS",
     "Approved",
+    "Folder",
     "Job",
     "Jobs",
     "Limit",
