@@ -10,13 +10,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from campaigning import STORE_KEY
+from jobbing import wait_until
 from quorate.campaigns import Refused, Store, StoreError, holders, kept_by, run_of
 from quorate.jobs import Folder, Queue
 from quorate.jobs._folders import remove_left
@@ -27,6 +28,11 @@ WAITS = "import sys, time\nprint('begun', flush=True)\ntime.sleep(60)"
 FORKS = (
     "import os, sys, time\nif os.fork():\n    os._exit(0)\nos.setsid()\nprint(os.getpid(), flush=True)\ntime.sleep(60)"
 )
+
+
+#: An end that has come already: one look, and no waiting.
+OVER = threading.Event()
+OVER.set()
 
 
 @pytest.fixture
@@ -84,7 +90,7 @@ def test_what_a_killed_server_left_is_removed(shared: Path, store: Store, caplog
     (path / "deep" / "file").symlink_to(outside / "precious")
     os.mkfifo(path / "pipe")
     os.link(outside / "precious", path / "hard")
-    remove_left(store)
+    remove_left(store, OVER)
     assert not path.exists() and (outside / "precious").read_text() == "x"
     assert f"removed the folder {path}, which a job has left" in caplog.text
     assert [*shared.iterdir()] == []
@@ -107,7 +113,7 @@ def test_folders_of_others_stay(
         wide.chmod(0o755)
         plain = shared / "quorate-job-abcdefgh"
         plain.mkdir(mode=0o700)
-        remove_left(store)
+        remove_left(store, OVER)
     assert not own.exists()
     assert (victim / "precious").read_text() == "x"
     for path in (of_other, wide, plain, shared / f"{prefix}link", shared / f"{prefix}file"):
@@ -116,7 +122,7 @@ def test_folders_of_others_stay(
     caplog.clear()
     remains = left(store)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    remove_left(store)
+    remove_left(store, OVER)
     assert remains.exists() and not caplog.text, "strangers do not fill the log"
 
 
@@ -128,15 +134,15 @@ def test_a_folder_whose_process_runs_stays(shared: Path, store: Store, caplog: p
         with process(code, folder.lock) as line:
             os.close(folder.lock)  # as the end of the server does
             folder._made._finalizer.detach()
-            remove_left(store)
-            assert Path(folder.name).is_dir()
-            assert "of the job still runs; it is removed at the next start" in caplog.text
+            over = threading.Event()
+            thread = threading.Thread(target=remove_left, args=(store, over))
+            thread.start()
+            wait_until(lambda: "stays until" in caplog.text)
+            assert Path(folder.name).is_dir() and "of that job has ended" in caplog.text
             if line.isdigit():
                 assert f"process {line} (python" in caplog.text
-        until = time.monotonic() + 10
-        while Path(folder.name).exists():
-            remove_left(store)
-            assert time.monotonic() < until
+        thread.join(20)  # it is removed once the process has ended
+        assert not thread.is_alive() and not Path(folder.name).exists() and caplog.text.count("stays until") == 1
 
 
 def test_a_folder_that_cannot_be_removed_stays_and_is_named(
@@ -151,7 +157,7 @@ def test_a_folder_that_cannot_be_removed_stays_and_is_named(
         unlink(path, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "unlink", failing)
-    remove_left(store)
+    remove_left(store, OVER)
     assert one.exists() and not two.exists()
     assert f"the folder {one} of a job stays: it cannot be removed: Operation not permitted" in caplog.text
 

@@ -8,12 +8,14 @@ of this server, without a process. No link is followed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import logging
 import os
 import stat
 import tempfile
+import threading
 from pathlib import Path
 
 from quorate.campaigns import Store, holders, kept_by
@@ -22,6 +24,9 @@ from quorate.jobs._events import about
 __all__ = ["Folder", "remove_left"]
 
 LOG = logging.getLogger("quorate.serve")
+
+#: Seconds between looks at folders whose processes still run; the processes of a killed server's jobs end in 6 s.
+_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 600.0
 
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -61,31 +66,52 @@ def _prefix(store: Store) -> str:
     return f"quorate-job-{mark}-"
 
 
-def remove_left(store: Store) -> None:
-    """Removes the folders that a killed server of this store has left. One whose process still runs stays.
+def remove_left(store: Store, over: threading.Event) -> None:
+    """Removes the folders that a killed server of this store has left. Those whose processes still run are waited for.
 
     The caller serves the store, so no other process does.
+
+    Args:
+        store: the store.
+        over: set when this server ends; then this returns.
     """
-    prefix, above = _prefix(store), tempfile.gettempdir()
+    above, pause_s = tempfile.gettempdir(), _PAUSE_S
     try:
         parent = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        for name in sorted(one for one in os.listdir(parent) if one.startswith(prefix)):
-            path = Path(above) / name
-            try:
-                if not _is_own(parent, name):
-                    continue  # without a line in the log, which strangers could fill
-                outcome = _remove(parent, name)
-            except (OSError, RecursionError) as error:
-                outcome = f"it cannot be removed: {getattr(error, 'strerror', None) or type(error).__name__}"
-            if outcome:
-                LOG.warning("the folder %s of a job stays: %s", path, outcome, extra=about("job.folder_kept"))
-            else:
-                LOG.info("removed the folder %s, which a job has left", path, extra=about("job.folder_removed"))
+        prefix, told = _prefix(store), set[str]()
+        names = sorted(one for one in os.listdir(parent) if one.startswith(prefix))
+        while names := [one for one in names if not _settled(parent, Path(above) / one, told)]:
+            if over.wait(pause_s):
+                break
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
     finally:
         os.close(parent)
+
+
+def _settled(parent: int, path: Path, told: set[str]) -> bool:
+    """Removes a folder if it may be; returns False if a process has it still. `told` has those that the log names."""
+    try:
+        if not _is_own(parent, path.name):
+            return True  # without a line in the log, which strangers could fill
+        outcome = _remove(parent, path.name)
+    except FileNotFoundError:
+        return True
+    except BlockingIOError as running:
+        if path.name not in told:
+            told.add(path.name)
+            text = "the folder %s of a job stays until %s of that job has ended"
+            LOG.warning(text, path, running.strerror, extra=about("job.folder_kept"))
+        return False
+    except (OSError, RecursionError) as error:
+        outcome = f"it cannot be removed: {getattr(error, 'strerror', None) or type(error).__name__}"
+    if outcome:
+        LOG.warning("the folder %s of a job stays: %s", path, outcome, extra=about("job.folder_kept"))
+    else:
+        LOG.info("removed the folder %s, which a job has left", path, extra=about("job.folder_removed"))
+    return True
 
 
 def _is_own(parent: int, name: str) -> bool:
@@ -98,6 +124,7 @@ def _remove(parent: int, name: str) -> str:
     """Removes a folder, unless another user made it; returns why it stays if it does, for the log.
 
     Raises:
+        BlockingIOError: a process of the job still runs; its text names the process.
         OSError: it, or something in it, cannot be opened or removed.
     """
     folder = os.open(name, _OPEN, dir_fd=parent)
@@ -108,7 +135,7 @@ def _remove(parent: int, name: str) -> str:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return f"{kept_by(holders(status)) or 'a process'} of the job still runs; it is removed at the next start"
+            raise BlockingIOError(errno.EAGAIN, kept_by(holders(status)) or "a process") from None
         _empty(folder)
         os.rmdir(name, dir_fd=parent)
     finally:

@@ -105,7 +105,8 @@ class Jobs:
         deployment = self.deployment.hash.hex()
         fields = about("jobs.begun", deployment=deployment)
         LOG.info("runs jobs of the list of servers with the hash %s", deployment, extra=fields)
-        threading.Thread(target=remove_left, args=(self._store,), name="quorate folders", daemon=True).start()
+        left = (self._store, self._over)
+        threading.Thread(target=remove_left, args=left, name="quorate folders", daemon=True).start()
         threading.Thread(target=self._keep_time, name="quorate times", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()
