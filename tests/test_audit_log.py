@@ -17,6 +17,7 @@ import pytest
 
 from deploying import Deployment
 from quorate import cli
+from quorate._command import _audit
 from quorate.auditing import Verdict, _checks, _files, check_of_log
 from quorate.errors import ConfigError
 
@@ -341,3 +342,32 @@ def test_sessions_append_while_their_log_is_put_aside(tmp_path: Path, capsys: py
     events = [json.loads(line)["event"] for file in files for line in file.read_text().splitlines()]
     assert {event: events.count(event) for event in events} == {"begun": 60, "revealed": 60, "continued": 3}
     assert f"{len(events)} lines, the last of which has number {len(events)}" in capsys.readouterr().out
+
+
+def test_a_log_is_put_aside_once_it_is_larger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A timer may run it often: it fails only if it has to."""
+    log = tmp_path / "log"
+
+    def rotate(size: str) -> str:
+        assert cli.main(["audit", "rotate", str(log), "--if-larger", size]) == 0
+        return capsys.readouterr().out
+
+    assert "stays" in rotate("100MB"), "no session has begun it"
+    write(log, chained(3))
+    size = log.stat().st_size
+    for most in (f"{size}", f"{size}B", "1kB", "1kiB", "1T"):
+        assert rotate(most).endswith(" and stays\n") and len([*tmp_path.iterdir()]) == 1
+    aside, head = rotate(f"{size - 1}").splitlines()
+    assert Path(aside).stat().st_size == size and head.startswith("head ")
+    assert "stays" in rotate(f"{size}") and verify(aside, log) == 0
+    for wrong in ("", "MB", "-1", "1.5MB", "10XB", "iB", "5iB", "1" * 16):
+        with pytest.raises(SystemExit):
+            cli.main(["audit", "rotate", str(log), f"--if-larger={wrong}"])
+        assert "as in 100MB, 2GiB or 5000000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("5", 5), ("5 kB", 5000), ("5kiB", 5120), ("2GiB", 2 << 30), ("100MB", 10**8), ("1T", 10**12)]
+)
+def test_sizes(text: str, size: int) -> None:
+    assert _audit._size(text) == size

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from quorate._command._campaigns import add_config, client_errors, opened, require_serve
 from quorate._command._exit_status import FAILED, OK
+from quorate._display._text_tables import number_bytes
 from quorate.auditing import Broken, Chain, Line, acts_of, lines_of_acts, log_of, name_of_acts, read, rotated
 from quorate.errors import ConfigError
 
@@ -33,6 +34,8 @@ def add_audit(audit: argparse.ArgumentParser) -> None:
     rotate = commands.add_parser("rotate", help="puts a log of reveals aside and continues it in another file")
     rotate.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the log, if --config does not name it")
     rotate.add_argument("--config", type=Path, help="the party.toml that names the log")
+    what = "puts it aside only if it is larger than this, as in 100MB, 2GiB or 5000000; else ends with status 0"
+    rotate.add_argument("--if-larger", metavar="SIZE", type=_size, default=None, help=what)
     acts = commands.add_parser("acts", help="prints the acts of operators at this party's server, as lines of JSON")
     add_config(acts)
 
@@ -41,6 +44,27 @@ def _hash(text: str) -> str:
     if not re.fullmatch("[0-9a-f]{64}", text.lower()):
         raise argparse.ArgumentTypeError("64 hexadecimal digits, as `quorate audit verify` prints them")
     return text.lower()
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,15})(|k|M|G|T)(|B|iB)", text.replace(" ", ""))
+    if found is None or (found[3] == "iB" and not found[2]):
+        raise argparse.ArgumentTypeError("a number of bytes with or without a unit, as in 100MB, 2GiB or 5000000")
+    return int(found[1]) * (1024 if found[3] == "iB" else 1000) ** ["", "k", "M", "G", "T"].index(found[2])
+
+
+def _size_of(file: Path) -> int:
+    """Returns the bytes of a log; 0 if no session has begun it.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise ConfigError(f"the log {file} cannot be read: {error.strerror}") from None
 
 
 def run_audit(options: argparse.Namespace) -> int:
@@ -59,7 +83,11 @@ def run_audit(options: argparse.Namespace) -> int:
         return OK
     if (options.file is None) == (options.config is None):
         raise ConfigError("name the log to put aside: either its file, or --config with the party.toml that has it")
-    aside, head = rotated(options.file or log_of(options.config))
+    file = options.file or log_of(options.config)
+    if options.if_larger is not None and (size := _size_of(file)) <= options.if_larger:
+        print(f"{file} has {number_bytes(size)}, and stays")
+        return OK
+    aside, head = rotated(file)
     print(f"{aside}\nhead {head}")
     return OK
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate._source import at
+from quorate._syncing import sync_folder
 from quorate.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -103,11 +104,7 @@ def _write_whole(path: Path, data: bytes) -> None:
         os.link(beside, path)
     finally:
         os.unlink(beside)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def pool_of(config: str | os.PathLike[str], pool: str | os.PathLike[str] | None) -> PoolFolder | None:

@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from quorate._syncing import sync_folder
 from quorate.campaigns._errors import StoreError, StoreFull
 from quorate.campaigns._holders import holders, kept_by
 from quorate.campaigns._readers import Readers
@@ -291,11 +292,7 @@ def _create(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def run_of(campaign: bytes) -> str:
