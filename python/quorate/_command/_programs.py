@@ -18,11 +18,13 @@ from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
     from quorate.jobs import Limit, Program
+    from quorate.plan import Plan
     from quorate_client.job import Parameter
 
-__all__ = ["add_program", "parameters_of", "run_program"]
+__all__ = ["add_program", "parameters_of", "plans_for", "run_program"]
 
 
 def add_program(program: argparse.ArgumentParser) -> None:
@@ -168,13 +170,32 @@ def _revoke(options: argparse.Namespace) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    from quorate._command._plans import plans_of
-    from quorate.campaigns import find
     from quorate.jobs import read_approval
-    from quorate.tables._inputs import parse_owned
 
     program = read_approval(options.file)
-    arguments: dict[str, Any] = dict(parameters_of(options.set))
+    plans = plans_for(program, parameters_of(options.set), options, options.form)
+    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
+
+
+def plans_for(
+    program: Program, parameters: Mapping[str, Parameter], options: argparse.Namespace, form: list[str]
+) -> list[Plan]:
+    """Executes a program without values for its plan, and prints the plan of each run.
+
+    Args:
+        program: the program.
+        parameters: what it is run for.
+        options: those of the command, of which `config` names this party's files.
+        form: the forms of owners' tables, as `--form` has them.
+
+    Raises:
+        Refused: the parameters are outside of the terms.
+    """
+    from quorate._command._plans import plans_of
+    from quorate.campaigns import find
+    from quorate.tables._inputs import parse_owned
+
+    arguments: dict[str, Any] = dict(parameters)
     program.terms.check(arguments)
     with tempfile.TemporaryDirectory(prefix="quorate-explain-") as folder:
         with opened(options) as (own, store):
@@ -190,12 +211,12 @@ def _explain(options: argparse.Namespace) -> None:
             protocol=own.protocol,
             parties=own.parties,
             config=str(options.config),
-            forms=parse_owned(options.form, "--form"),
+            forms=parse_owned(form, "--form"),
             inputs={} if program.terms.input is None else {own.me: program.terms.input},
         )
     for number, plan in enumerate(plans, start=1):
         print(f"--- run {number} of {len(plans)} ---\n{plan}\n")
-    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
+    return plans
 
 
 _COMMANDS: dict[str, Any] = {
