@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import re
 import ssl
@@ -62,13 +63,10 @@ class Desk:
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[ssl.SSLSocket]:
-        server = self.net.servers[0]
-        port, server.port = server.port, self.console.port
-        try:
-            with server.connected() as connection:
-                yield connection
-        finally:
-            server.port = port
+        server = copy.copy(self.net.servers[0])
+        server.port = self.console.port
+        with server.connected() as connection:
+            yield connection
 
     def send(self, request: bytes) -> Answer:
         """Sends bytes, and reads the answer until the console closes."""

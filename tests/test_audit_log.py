@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import re
+import threading
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +17,9 @@ import pytest
 
 from deploying import Deployment
 from quorate import cli
-from quorate.auditing import _files, summary
+from quorate._command import _audit
+from quorate.auditing import Verdict, _checks, _files, check_of_log
+from quorate.errors import ConfigError
 
 ZEROS = "0" * 64
 
@@ -36,6 +40,10 @@ def chained(count: int, number: int = 1, head: str = ZEROS) -> list[str]:
 def write(file: Path, lines: list[str]) -> Path:
     file.write_text("".join(f"{line}\n" for line in lines))
     return file
+
+
+def verdict(file: Path) -> Verdict:
+    return check_of_log(file).verdict()
 
 
 def verify(*words: object) -> int:
@@ -67,7 +75,7 @@ def test_a_log_whose_beginning_is_gone(tmp_path: Path, capsys: pytest.CaptureFix
         assert "the first number is 5" in out and "lines are missing before those of" in out and "\nhead" not in out
     assert verify(log, "--head", digest(lines[3]), "--head", digest(lines[6])) == 0
     assert verify(log, "--head", digest(lines[3]), "--head", digest("x")) == 1
-    assert summary(log).is_whole is False and "missing at the beginning" in summary(log).text
+    assert verdict(log).is_whole is False and "missing at the beginning" in verdict(log).text
 
 
 def test_a_log_that_continues_another_needs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,18 +85,73 @@ def test_a_log_that_continues_another_needs_it(tmp_path: Path, capsys: pytest.Ca
     assert verify(aside, log) == 0 and verify(log, "--head", head.removeprefix("head ")) == 0
     capsys.readouterr()
     assert verify(log) == 1 and "the file that was put aside before it" in capsys.readouterr().out
-    assert summary(log).is_whole and "an earlier file has the lines before it" in summary(log).text
+    assert verdict(log).is_whole and "an earlier file has the lines before it" in verdict(log).text
 
 
-def test_a_verdict_states_the_numbers_and_lines_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_states_the_numbers_and_lines_without_one(tmp_path: Path) -> None:
     lines = chained(3)
-    whole = summary(write(tmp_path / "log", [*lines, '{"event": "begun"}']))
+    whole = verdict(write(tmp_path / "log", [*lines, '{"event": "begun"}']))
     assert whole.is_whole and "the first number is 1, the last number is 4; lines without a number: 1" in whole.text
-    assert summary(write(tmp_path / "log", [lines[0], lines[2]])).is_whole is False
-    assert summary(write(tmp_path / "log", ["{}"])).is_whole is None
-    monkeypatch.setattr("quorate.auditing._summary._MOST_BYTES", 2)
-    long = summary(tmp_path / "log")
-    assert long.is_whole is None and "nothing was verified" in long.text and verify(tmp_path / "log") == 1
+    assert verdict(write(tmp_path / "log", [lines[0], lines[2]])).is_whole is False
+    none = verdict(write(tmp_path / "log", ["{}"]))
+    assert none.is_whole is None and "nothing was verified" in none.text and verify(tmp_path / "log") == 1
+    with pytest.raises(ConfigError, match="cannot be read"):
+        verdict(tmp_path / "none")
+
+
+def test_a_long_log_is_verified_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page says how far it is, and shows the last verdict with its time; a change is found by the next one."""
+    log, now = write(tmp_path / "log", chained(3000)), 100.0
+    check = _checks.Check(
+        log, lambda: _files.read(log), lambda: log.stat().st_size, lambda line: line.ends_at, lambda: now
+    )
+    begin, goes_on = threading.Event(), threading.Event()
+
+    def waiting(*_: object) -> bool:
+        begin.set()
+        return not goes_on.wait(10)
+
+    monkeypatch.setattr(check._over, "wait", waiting)
+    monkeypatch.setattr(_checks, "_PATIENCE_S", 0.05)
+    assert re.fullmatch(r"it is being verified, and [67]\d% of it are read: look again later", check.verdict().text)
+    assert check.verdict().is_whole is None and begin.is_set()
+    running = check._running
+    now = 101.0  # it took a second
+    goes_on.set()
+    assert running is not None
+    running.join(10)
+    first = check.verdict()
+    assert first.is_whole and "3000 lines" in first.text and re.search(r"; as of \d{4}-.*Z$", first.text)
+    write(log, [*chained(3000)[:2998], "{}", chained(3000)[2999]])
+    assert check.verdict() == first, "it rests for nine times as long as it took"
+    now = 110.5
+    goes_on.clear()
+    again = check.verdict()
+    assert again.is_whole and re.search(r"as of .*Z; it is being verified again, and [67]\d% of it are", again.text)
+    running = check._running
+    goes_on.set()
+    assert running is not None
+    running.join(10)
+    assert (ended := check.verdict()).is_whole is False and "line 3000 of" in ended.text
+
+
+def test_lines_of_a_log_are_not_all_in_memory(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        head = ZEROS
+        for number in range(1, 31):
+            line = f'{{"what": "{"x" * (1 << 20)}", "sequence": {number}, "previous": "{head}"}}'
+            file.write(f"{line}\n")
+            head = digest(line)
+    tracemalloc.start()
+    try:
+        check = check_of_log(log)
+        while (told := check.verdict()).is_whole is None:
+            pass
+        assert told.is_whole and "30 lines" in told.text
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 ALTERED: list[tuple[Callable[[list[str]], object], str]] = [
@@ -279,3 +342,32 @@ def test_sessions_append_while_their_log_is_put_aside(tmp_path: Path, capsys: py
     events = [json.loads(line)["event"] for file in files for line in file.read_text().splitlines()]
     assert {event: events.count(event) for event in events} == {"begun": 60, "revealed": 60, "continued": 3}
     assert f"{len(events)} lines, the last of which has number {len(events)}" in capsys.readouterr().out
+
+
+def test_a_log_is_put_aside_once_it_is_larger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A timer may run it often: it fails only if it has to."""
+    log = tmp_path / "log"
+
+    def rotate(size: str) -> str:
+        assert cli.main(["audit", "rotate", str(log), "--if-larger", size]) == 0
+        return capsys.readouterr().out
+
+    assert "stays" in rotate("100MB"), "no session has begun it"
+    write(log, chained(3))
+    size = log.stat().st_size
+    for most in (f"{size}", f"{size}B", "1kB", "1kiB", "1T"):
+        assert rotate(most).endswith(" and stays\n") and len([*tmp_path.iterdir()]) == 1
+    aside, head = rotate(f"{size - 1}").splitlines()
+    assert Path(aside).stat().st_size == size and head.startswith("head ")
+    assert "stays" in rotate(f"{size}") and verify(aside, log) == 0
+    for wrong in ("", "MB", "-1", "1.5MB", "10XB", "iB", "5iB", "1" * 16):
+        with pytest.raises(SystemExit):
+            cli.main(["audit", "rotate", str(log), f"--if-larger={wrong}"])
+        assert "as in 100MB, 2GiB or 5000000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("5", 5), ("5 kB", 5000), ("5kiB", 5120), ("2GiB", 2 << 30), ("100MB", 10**8), ("1T", 10**12)]
+)
+def test_sizes(text: str, size: int) -> None:
+    assert _audit._size(text) == size

@@ -33,6 +33,8 @@ ACTS = (
     f"/proposals/{NO_ONE}/plan",
     f"/programs/{NO_ONE}/revoke",
     f"/campaigns/{NO_ONE}/close",
+    f"/jobs/{NO_ONE}/plan",
+    f"/jobs/{NO_ONE}/cancel",
     "/sign-out",
 )
 

@@ -16,10 +16,11 @@ import pytest
 
 from consoling import SUMS, Desk, desk
 from jobbing import PARAMETERS, approval, wait_until
+from quorate.auditing import acts
 from quorate.campaigns import Refused, StoreError
 from quorate.campaigns import approved as campaigns
 from quorate.console import Operator, _acts, _plans, add_operator, operators, propose_program, remove_operator
-from quorate.console._acts import Acts, acts
+from quorate.console._acts import Acts
 from quorate.console._plans import Plans
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
@@ -50,9 +51,10 @@ def inside(shared: Desk) -> Iterator[Desk]:
 
 
 def decided(own: Desk) -> list[tuple[str, str, str, str]]:
-    """Returns the acts, but for sign-ins, the newest first."""
+    """Returns the acts at the console, but for sign-ins, the newest first."""
     with own.store() as store:
-        return [(one.operator, one.act, one.kind, one.name) for one in acts(store) if one.act != "signed in"]
+        told = [one for one in acts(store) if one.act != "signed in" and not one.operator.startswith("shell:")]
+        return [(one.operator, one.act, one.kind, one.name) for one in told]
 
 
 def approve_at(own: Desk, path: str, shown: str = "", **changed: str) -> tuple[int, str]:
@@ -186,7 +188,7 @@ def test_a_server_without_jobs_approves_no_program(inside: Desk, tmp_path: Path)
     settings, key = inside.net.servers[0].settings, inside.net.servers[0].key
     with inside.store() as store:
         (ada,) = operators(store)
-        own = Acts(store, settings, key, has_jobs=False)
+        own = Acts(store, settings, key, None)
         with pytest.raises(Refused, match=r"add \[jobs\] to serve.toml, and start it again"):
             own.approve(ada, bytes.fromhex(path.rpartition("/")[2]), inside.shown(path))
         assert not approved(store)

@@ -6,6 +6,8 @@ import contextlib
 import http.client
 import importlib.util
 import json
+import os
+import pwd
 import re
 import ssl
 import urllib.parse
@@ -13,11 +15,13 @@ from pathlib import Path
 
 import pytest
 
+import quorate.jobs
 from campaigning import STORE_KEY, campaign_of
 from deploying import free_ports
 from jobbing import approval
 from quorate._command import _campaigns
-from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, approved
+from quorate.auditing import Act, acts, check_of_acts
+from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, _schema, approved
 from quorate.cli import main
 from quorate.console import add_operator, operators
 from quorate.console._run import begin
@@ -37,7 +41,8 @@ class Commands:
         self.server = server = Served(folder, 0, 1, Limits())
         console_of(folder, "")
         text = (folder / "serve.toml").read_text()
-        for name, file in (("a", server.file), ("c", server.settings.store), ("d", server.settings.store_key)):
+        own = server.settings
+        for name, file in (("a", server.file), ("c", own.store), ("d", own.store_key), ("e", own.service_key)):
             text = text.replace(f'"{name}"', f'"{file}"')
         (folder / "serve.toml").write_text(text)
 
@@ -64,6 +69,124 @@ def test_operators_are_added_listed_and_removed(command: Commands) -> None:
     gone = command("operator", "remove", "ada", status=2)
     assert "`quorate operator list` lists those that are" in gone
     assert command("operator", "list") == ""
+
+
+# ---- the record of acts --------------------------------------------------------------------------------------------
+
+
+def store_of(command: Commands) -> contextlib.closing[Store]:
+    return contextlib.closing(Store(command.server.settings.store, STORE_KEY, None))
+
+
+def verified(command: Commands, *heads: str, status: int = 0) -> str:
+    """Verifies the acts, and returns what was printed."""
+    words = [word for head in heads for word in ("--head", head)]
+    assert main(["audit", "verify", "--acts", str(command.folder / "party.toml"), *words]) == status
+    return command._output.readouterr().out
+
+
+def changed(command: Commands, statement: str, *given: object) -> None:
+    with store_of(command) as store:
+        store.write(lambda c: c.execute(statement, given)).result()
+
+
+def test_acts_at_a_shell_are_recorded_with_them(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER"):
+        monkeypatch.setenv(name, "mallory")  # what anybody may set says nothing
+    services = [ServiceKey.generate() for _ in range(3)]
+    others = json.loads(campaign_of(services, 2).json)["servers"]
+    made = campaign_of(services, 2, servers=[command.server.fields(""), *others[1:]])
+    (command.folder / "pay.json").write_bytes(made.json)
+    command("operator", "add", "ada")
+    command("operator", "remove", "ada")
+    command("operator", "remove", "ada", status=2)  # what fails is none
+    command("campaign", "approve", str(command.folder / "pay.json"))
+    command("campaign", "approve", str(command.folder / "pay.json"))  # it is approved already
+    command("campaign", "resume", "salaries")  # it was not halted
+    command("campaign", "close", "salaries")
+    command("campaign", "end", "salaries")
+    with store_of(command) as store:
+        assert store.write(lambda c: c.execute("INSERT INTO meta VALUES ('jobs halted', x'00')").rowcount).result()
+    command("job", "resume")
+    command("job", "resume")
+    lines = [json.loads(line) for line in command("audit", "acts").splitlines()]
+    told = [(line["act"], line["kind"], line["name"], line["subject"]) for line in lines]
+    pay = ("campaign", "salaries", made.hash.hex())
+    assert told == [
+        ("added", "operator", "ada", ""),
+        ("removed", "operator", "ada", ""),
+        *((act, *pay) for act in ("approved", "closed", "ended")),
+        ("resumed", "jobs", "", ""),
+    ]
+    assert {line["operator"].partition(",")[0] for line in lines} == {f"shell:{pwd.getpwuid(os.geteuid()).pw_name}"}
+    assert "mallory" not in str(lines) and [line["sequence"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert "6 lines, the last of which has number 6" in verified(command)
+    (command.folder / "acts").write_text(command("audit", "acts"))
+    assert main(["audit", "verify", str(command.folder / "acts")]) == 0, "lines are those of a log"
+
+
+def test_a_program_is_approved_and_revoked_with_a_record(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = type("Listed", (), {"hash": b"x" * 32})()
+    monkeypatch.setattr(quorate.jobs, "check_deployment", lambda *_: listed)
+    file = approval(command.folder, PROGRAM, ClientKey.generate(), "one", more="")
+    command("program", "approve", str(file))
+    (hash_,) = re.findall("[0-9a-f]{64}", command("program", "list"))
+    command("program", "revoke", hash_)
+    command("program", "revoke", hash_, status=1)
+    lines = [json.loads(line) for line in command("audit", "acts").splitlines()]
+    assert [(line["act"], line["name"], line["subject"]) for line in lines] == [
+        ("approved", "one.py", hash_),
+        ("revoked", "one.py", hash_),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("UPDATE acts SET line = replace(line, 'eve', 'bob') WHERE number = 2", "line 3 of .* does not follow"),
+        ("DELETE FROM acts WHERE number = 2", "line 2 of .* does not follow"),
+        ("DELETE FROM acts WHERE number <= 2", "the first number is 3"),
+        ("UPDATE acts SET line = x'ff0a00' WHERE number = 2", "line 3 of .* does not follow"),
+        ("INSERT INTO acts SELECT 9, line FROM acts WHERE number = 2", "line 5 of .* does not follow"),
+        ("DELETE FROM acts WHERE number = 4", "no line of .* has the head"),
+        ("DELETE FROM acts", "no line of .* has the hash of another one"),
+    ],
+)
+def test_acts_that_were_altered_are_found(statement: str, found: str, command: Commands) -> None:
+    for name in ("ada", "eve", "joe", "kim"):
+        command("operator", "add", name)
+    head = re.findall("head ([0-9a-f]{64})", verified(command))[0]
+    verified(command, head)
+    changed(command, statement)
+    assert re.search(found, verified(command, head, status=1))
+    with store_of(command) as store:
+        check_of_acts(store).verdict()
+        assert len(acts(store)) >= 0  # no page breaks
+    command("operator", "add", "zoe")  # it goes on, and the break stays
+    assert verified(command, head, status=1)
+
+
+def test_verify_takes_files_or_acts(command: Commands, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["x", "--acts", str(command.folder / "party.toml")]):
+        assert main(["audit", "verify", *words]) == 2
+        assert "either the log's files, or --acts with the party.toml of a server" in capsys.readouterr().err
+
+
+def test_acts_of_an_older_release_are_kept_before_the_chain(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_schema, "_STEPS", (steps := _schema._STEPS)[:7])
+    monkeypatch.setattr(_schema, "VERSION", 7)
+    row = (1_764_547_200, "ada", "approved", "program", 'a "b"\u202e.py', b"\xab\x01")
+    changed(command, "INSERT INTO acts (at, operator, act, kind, name, subject) VALUES (?, ?, ?, ?, ?, ?)", *row)
+    monkeypatch.setattr(_schema, "_STEPS", steps)
+    monkeypatch.setattr(_schema, "VERSION", len(steps))
+    command("operator", "add", "eve")
+    with store_of(command) as store:
+        after, before = acts(store)
+        assert before == Act(*row) and (after.act, after.name) == ("added", "eve")
+    out = verified(command)
+    assert "line 1 of the acts of store.db has no number" in out.replace(f"{command.folder}/", "") and "\nhead" in out
+    changed(command, "UPDATE acts SET line = replace(line, 'ada', 'bob') WHERE number = 1")
+    assert "does not follow" in verified(command, status=1), "the first line with a number covers it"
 
 
 def test_programs_are_proposed_and_not_approved(command: Commands) -> None:

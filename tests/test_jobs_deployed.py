@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import re
 import secrets
 import shlex
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 import quorate_client
 from jobbing import PARAMETERS, PROGRAM, Office, approval, quorate, wait_until
 from quorate._command._jobs import _show_result
+from quorate.jobs import _folders
 from quorate_client import (
     Deployment,
     JobFailed,
@@ -239,6 +242,9 @@ def test_a_server_that_is_killed_while_a_job_runs(office: Office) -> None:
     job = in_session(office)
     killed = office.serving[1]
     assert killed is not None
+    with contextlib.closing(office.store(1)) as store:
+        prefix = _folders._prefix(store)
+    assert len([*Path(tempfile.gettempdir()).glob(f"{prefix}*")]) == 1
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     office.start(1)
@@ -247,6 +253,8 @@ def test_a_server_that_is_killed_while_a_job_runs(office: Office) -> None:
     assert all(why in ("PeerLost", "PeerEnded") for _, why in (states(office, job)[0], states(office, job)[2]))
     assert uses(office, job) == [1, 1, 1]
     assert jobs.wait(jobs.ask(office.folder / "sums.py", ASKED)).values["total"] == 99
+    wait_until(lambda: not [*Path(tempfile.gettempdir()).glob(f"{prefix}*")], 20)
+    assert "which a job has left" in office.log(1)
 
 
 def test_sigterm_ends_a_server_and_its_job(office: Office) -> None:

@@ -128,7 +128,7 @@ def test_a_store_that_cannot_be_read_leaves_the_other_metrics(net: Network) -> N
     assert serving is not None
     serving._store._broken = "it failed"
     assert read(net.servers[0])["quorate_ready",] == 0
-    serving._store._reading.close()
+    serving._store._readers.close()
     assert "quorate_campaigns" not in {name[0] for name in read(net.servers[0])}
 
 

@@ -1,14 +1,22 @@
-"""`quorate audit`: verifies logs of reveals, and puts them aside."""
+"""`quorate audit`: verifies logs of reveals and acts of operators, and puts logs aside."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from quorate._command._campaigns import add_config, client_errors, opened, require_serve
 from quorate._command._exit_status import FAILED, OK
-from quorate.auditing import Broken, Chain, Line, log_of, read, rotated
+from quorate._display._text_tables import number_bytes
+from quorate.auditing import Broken, Chain, Line, acts_of, lines_of_acts, log_of, name_of_acts, read, rotated
 from quorate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quorate.campaigns import Store
 
 __all__ = ["add_audit", "run_audit"]
 
@@ -16,13 +24,20 @@ __all__ = ["add_audit", "run_audit"]
 def add_audit(audit: argparse.ArgumentParser) -> None:
     """Adds the commands of `quorate audit`."""
     commands = audit.add_subparsers(dest="audit_command", required=True, metavar="COMMAND")
-    verify = commands.add_parser("verify", help="looks whether lines of logs of reveals were changed or removed")
-    verify.add_argument("files", metavar="FILE", type=Path, nargs="+", help="the log's files, the oldest first")
+    about = "looks whether lines of a log of reveals, or acts of operators, were changed or removed"
+    verify = commands.add_parser("verify", help=about)
+    verify.add_argument("files", metavar="FILE", type=Path, nargs="*", help="the log's files, the oldest first")
+    what = "the party.toml of a server: verifies the acts of operators in its store instead"
+    verify.add_argument("--acts", metavar="CONFIG", type=Path, help=what)
     what = "a head that was noted before: its line must be in the files, or be the one before them; may be repeated"
     verify.add_argument("--head", metavar="HASH", type=_hash, action="append", default=[], help=what)
     rotate = commands.add_parser("rotate", help="puts a log of reveals aside and continues it in another file")
     rotate.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the log, if --config does not name it")
     rotate.add_argument("--config", type=Path, help="the party.toml that names the log")
+    what = "puts it aside only if it is larger than this, as in 100MB, 2GiB or 5000000; else ends with status 0"
+    rotate.add_argument("--if-larger", metavar="SIZE", type=_size, default=None, help=what)
+    acts = commands.add_parser("acts", help="prints the acts of operators at this party's server, as lines of JSON")
+    add_config(acts)
 
 
 def _hash(text: str) -> str:
@@ -31,24 +46,72 @@ def _hash(text: str) -> str:
     return text.lower()
 
 
+def _size(text: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,15})(|k|M|G|T)(|B|iB)", text.replace(" ", ""))
+    if found is None or (found[3] == "iB" and not found[2]):
+        raise argparse.ArgumentTypeError("a number of bytes with or without a unit, as in 100MB, 2GiB or 5000000")
+    return int(found[1]) * (1024 if found[3] == "iB" else 1000) ** ["", "k", "M", "G", "T"].index(found[2])
+
+
+def _size_of(file: Path) -> int:
+    """Returns the bytes of a log; 0 if no session has begun it.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise ConfigError(f"the log {file} cannot be read: {error.strerror}") from None
+
+
 def run_audit(options: argparse.Namespace) -> int:
     """Runs a command of `quorate audit`; returns 1 if a chain is broken."""
     if options.audit_command == "verify":
-        return _verify(options.files, options.head)
+        if bool(options.files) == (options.acts is not None):
+            raise ConfigError("name what to verify: either the log's files, or --acts with the party.toml of a server")
+        if options.acts is None:
+            return _verify([(file, read(file)) for file in options.files], options.head)
+        with _acts(options.acts) as (store, named):
+            return _verify([(named, acts_of(store))], options.head)
+    if options.audit_command == "acts":
+        with _acts(options.config) as (store, _):
+            for line in lines_of_acts(store):
+                print(line.decode("utf-8", "replace"))
+        return OK
     if (options.file is None) == (options.config is None):
         raise ConfigError("name the log to put aside: either its file, or --config with the party.toml that has it")
-    aside, head = rotated(options.file or log_of(options.config))
+    file = options.file or log_of(options.config)
+    if options.if_larger is not None and (size := _size_of(file)) <= options.if_larger:
+        print(f"{file} has {number_bytes(size)}, and stays")
+        return OK
+    aside, head = rotated(file)
     print(f"{aside}\nhead {head}")
     return OK
 
 
-def _verify(files: list[Path], noted: list[str]) -> int:
-    """Verifies the files as one chain, prints what it finds, and returns the exit status."""
+@contextlib.contextmanager
+def _acts(config: Path) -> Iterator[tuple[Store, Path]]:
+    """Opens the store of a server, whose acts are read. Returns it, and what messages call its acts."""
+    require_serve()
+    with client_errors(), opened(argparse.Namespace(config=config)) as (_, store):
+        yield store, name_of_acts(store)
+
+
+def _verify(logs: list[tuple[Path, Iterator[Line]]], noted: list[str]) -> int:
+    """Verifies logs as one chain, prints what it finds, and returns the exit status.
+
+    Args:
+        logs: the name of each log, and its lines.
+        noted: heads that were noted before.
+    """
     chain, count, missing = Chain(), 0, set(noted)
     try:
-        for file in files:
+        for file, lines in logs:
             unnumbered = _Unnumbered(file)
-            for line in read(file):
+            for line in lines:
                 count, missing = count + 1, missing - {line.digest, line.previous}
                 unnumbered.see(line)
                 chain.add(line, file)
@@ -56,7 +119,7 @@ def _verify(files: list[Path], noted: list[str]) -> int:
     except Broken as broken:
         print(broken)
         return FAILED
-    named = ", ".join(map(str, files))
+    named = ", ".join(str(file) for file, _ in logs)
     if chain.first is None:
         print(f"no line of {named} has the hash of another one, so nothing was verified")
         return FAILED

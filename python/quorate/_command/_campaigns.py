@@ -22,6 +22,8 @@ from quorate.clients import require_cryptography
 from quorate.errors import ConfigError, QuorateError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from quorate.campaigns import Approved, Settings, Store
     from quorate.serve._run import Beside, Closing
     from quorate_client import Campaign
@@ -238,7 +240,8 @@ def _create(options: argparse.Namespace) -> None:
 
 def _approve(options: argparse.Namespace) -> None:
     from quorate._command._invitations import of_server
-    from quorate.campaigns import approve, invitations
+    from quorate.auditing import record_here
+    from quorate.campaigns import approve_within, invitations
     from quorate_client import Campaign, ServiceKey
     from quorate_client.keys import write_private
 
@@ -250,7 +253,13 @@ def _approve(options: argparse.Namespace) -> None:
     with opened(options) as (settings, store):
         _compare(campaign, settings)
         print(summary(campaign), flush=True)
-        approve(store, campaign, settings.me, ServiceKey.load(settings.service_key))
+        key = ServiceKey.load(settings.service_key)
+
+        def approve(connection: sqlite3.Connection) -> None:
+            if approve_within(store, connection, campaign, settings.me, key, int(time.time())):
+                record_here(connection, "approved", "campaign", campaign.name, campaign.hash)
+
+        store.write(approve).result()
         if options.invitations is not None:
             text = of_server(campaign, settings.me, invitations(store, campaign))
             write_private(options.invitations, text.encode())
@@ -321,28 +330,45 @@ def _line(one: Approved) -> str:
 
 
 def _close(options: argparse.Namespace) -> None:
-    from quorate.campaigns import close, find
+    from quorate.auditing import record_here
+    from quorate.campaigns import close_within, find
 
     with opened(options) as (_, store):
-        close(store, find(store, options.name).campaign.hash)
+        campaign = find(store, options.name).campaign
+
+        def close(connection: sqlite3.Connection) -> None:
+            close_within(connection, campaign.hash, int(time.time()))
+            record_here(connection, "closed", "campaign", campaign.name, campaign.hash)
+
+        store.write(close).result()
         print(_line(find(store, options.name)))
 
 
 def _resume(options: argparse.Namespace) -> None:
-    from quorate.campaigns import find, resume
+    from quorate.auditing import record_here
+    from quorate.campaigns import find, resume_within
 
     with opened(options) as (_, store):
-        if not resume(store, find(store, options.name).campaign.hash):
+        campaign = find(store, options.name).campaign
+
+        def resume(connection: sqlite3.Connection) -> bool:
+            is_resumed = resume_within(connection, campaign.hash)
+            if is_resumed:
+                record_here(connection, "resumed", "campaign", campaign.name, campaign.hash)
+            return is_resumed
+
+        if not store.write(resume).result():
             print("no server was caught: nothing to resume", file=sys.stderr)
         print(_line(find(store, options.name)))
 
 
 def _end(options: argparse.Namespace) -> None:
+    from quorate.auditing import record_here
     from quorate.campaigns import end, find, find_hash
 
     with opened(options) as (_, store):
         found = find(store, options.name).campaign
-        end(store, found.hash)
+        end(store, found.hash, also=lambda c: record_here(c, "ended", "campaign", found.name, found.hash))
         print(_line(find_hash(store, found.hash)))
 
 

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from quorate._command._campaigns import client_errors, opened, require_client, require_serve, write_text
 from quorate._command._exit_status import FAILED, OK, PEER_LOST
-from quorate._command._programs import parameters_of
+from quorate._command._programs import parameters_of, plans_for
 from quorate._command._schedules import Requester, is_job, line_of, lost, time_of
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from quorate.jobs import Queue, Schedules
+    import sqlite3
+
+    from quorate.jobs import Job, Queue, Schedules, Standing
     from quorate_client import JobResult
 
 __all__ = ["add_job", "run_job"]
@@ -44,13 +46,17 @@ def add_job(job: argparse.ArgumentParser) -> None:
     _add_schedule(commands.add_parser("schedule", help="asks all servers for runs of a program at fixed times"))
     for name, about in (
         ("send", "sends a kept request again to all servers, as the same bytes"),
-        ("show", "prints a job's state at each server, and its results once it is done; or the jobs of a schedule"),
+        (
+            "show",
+            "prints a job's state at each server, and its results once it is done; or the jobs of a schedule; "
+            "with --config, a job at this party's server, and what it will reveal and cost if it waits",
+        ),
         ("cancel", "cancels a job or a schedule at all servers; with --config, at this party's server alone"),
     ):
         one = commands.add_parser(name, help=about)
         one.add_argument("id", help="the id, which `run` or `schedule` printed")
-        _add_requester(one, is_required=name != "cancel")
-        if name == "cancel":
+        _add_requester(one, is_required=name == "send")
+        if name != "send":
             _add_operator(one)
     about = "lists a key's jobs and schedules at each server; with --config, all at this party's"
     listed = commands.add_parser("list", help=about)
@@ -226,15 +232,50 @@ def _list_here(options: argparse.Namespace) -> int:
     return OK
 
 
-def _cancel_here(options: argparse.Namespace) -> int:
-    with _queue(options) as (queue, schedules):
-        asked = _id(options.id)
-        if (schedule := schedules.cancel(asked)) is not None:
-            print(f"schedule {options.id} is {schedule.state(time.time())}")
-            return OK
-        found = queue.cancel(asked)
-        if found is None:
+def _show_here(options: argparse.Namespace) -> int:
+    """Prints a job of this party's store. If it waits, its program is executed without values for its plan."""
+    from quorate.jobs import Queue, load
+    from quorate_client.keys import to_text
+
+    with opened(options) as (_, store):
+        job = Queue(store, b"").job(_id(options.id))
+        if job is None:
             raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
+        print(_line(job.id.hex(), job.program.hex(), job.state, job.why, job.changed_at))
+        print(f"requester: {to_text(job.requester)}")
+        for name, value in job.asked.parameters.items():
+            print(f"parameter {name}: {value}")
+        if job.state != "queued":
+            return OK
+        program = store.read(lambda connection: load(connection, job.program, job.requester))
+    plans = plans_for(program, job.asked.parameters, options, [])
+    runs = ",".join(plan.program for plan in plans)
+    is_covered = program.terms.runs is None or runs in program.terms.runs
+    print(f"the terms of {program.name} {'allow' if is_covered else 'DO NOT allow'} these runs")
+    return OK
+
+
+def _cancel_here(options: argparse.Namespace) -> int:
+    from quorate.auditing import record_here
+    from quorate.jobs import Job, Queue, Schedules
+
+    asked = _id(options.id)
+    with opened(options) as (_, store):
+        queue = Queue(store, b"")
+        schedules = Schedules(store, queue)
+
+        def cancel(connection: sqlite3.Connection) -> Job | Standing:
+            schedule = schedules.cancel_within(connection, asked)
+            found = queue.cancel_within(connection, asked) if schedule is None else schedule
+            if found is None:
+                raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
+            record_here(connection, "cancelled", "job" if schedule is None else "schedule", "", asked)
+            return found
+
+        found = store.write(cancel).result()
+        if not isinstance(found, Job):
+            print(f"schedule {options.id} is {found.state(time.time())}")
+            return OK
         state = "is told to end" if found.state == "running" else f"is {found.state}"
         print(f"job {options.id} {state}")
     return OK
@@ -260,8 +301,17 @@ def _peers(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    with _queue(options) as (queue, _):
-        print("jobs run again" if queue.resume() else "jobs were not halted here")
+    from quorate.auditing import record_here
+    from quorate.jobs import resume_within
+
+    def resume(connection: sqlite3.Connection) -> bool:
+        is_resumed = resume_within(connection)
+        if is_resumed:
+            record_here(connection, "resumed", "jobs", "")
+        return is_resumed
+
+    with opened(options) as (_, store):
+        print("jobs run again" if store.write(resume).result() else "jobs were not halted here")
     return OK
 
 
@@ -283,4 +333,10 @@ _REQUESTERS: dict[str, Any] = {
     "cancel": _cancel,
     "list": _list,
 }
-_OPERATORS: dict[str, Any] = {"list": _list_here, "cancel": _cancel_here, "peers": _peers, "resume": _resume}
+_OPERATORS: dict[str, Any] = {
+    "list": _list_here,
+    "show": _show_here,
+    "cancel": _cancel_here,
+    "peers": _peers,
+    "resume": _resume,
+}

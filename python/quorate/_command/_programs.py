@@ -17,10 +17,14 @@ from quorate._command._file_options import add_form
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
     from quorate.jobs import Limit, Program
+    from quorate.plan import Plan
     from quorate_client.job import Parameter
 
-__all__ = ["add_program", "parameters_of", "run_program"]
+__all__ = ["add_program", "parameters_of", "plans_for", "run_program"]
 
 
 def add_program(program: argparse.ArgumentParser) -> None:
@@ -78,14 +82,20 @@ def parameters_of(given: list[str]) -> dict[str, Parameter]:
 
 
 def _approve(options: argparse.Namespace) -> None:
-    from quorate.jobs import approve, check_deployment, read_approval
+    from quorate.auditing import record_here
+    from quorate.jobs import approve_within, check_deployment, read_approval
     from quorate_client import ServiceKey
 
     program = read_approval(options.file)
+
+    def approve(connection: sqlite3.Connection) -> int:
+        record_here(connection, "approved", "program", program.name, program.hash)
+        return approve_within(connection, program, int(time.time()))
+
     with opened(options) as (settings, store):
         deployment = check_deployment(settings, ServiceKey.load(settings.service_key))
         print(_summary(program, deployment.hash.hex()), flush=True)
-        uses = approve(store, program)
+        uses = store.write(approve).result()
         print(f"  {uses} of {program.terms.times} used")
 
 
@@ -141,25 +151,51 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _revoke(options: argparse.Namespace) -> None:
-    from quorate.jobs import revoke
+    from quorate.auditing import record_here
+    from quorate.jobs import approved, revoke_within
 
     try:
         program = bytes.fromhex(options.hash)
     except ValueError:
         raise ConfigError(f"{options.hash} is no hash: copy one that `quorate program list` prints") from None
     with opened(options) as (_, store):
-        refused = revoke(store, program)
+        name = next((one.name for one in approved(store) if one.hash == program), "")
+
+        def revoke(connection: sqlite3.Connection) -> int:
+            record_here(connection, "revoked", "program", name, program)
+            return revoke_within(connection, program, int(time.time()))
+
+        refused = store.write(revoke).result()
         print(f"revoked {program.hex()}; jobs that waited and are refused: {refused}")
 
 
 def _explain(options: argparse.Namespace) -> None:
-    from quorate._command._plans import plans_of
-    from quorate.campaigns import find
     from quorate.jobs import read_approval
-    from quorate.tables._inputs import parse_owned
 
     program = read_approval(options.file)
-    arguments: dict[str, Any] = dict(parameters_of(options.set))
+    plans = plans_for(program, parameters_of(options.set), options, options.form)
+    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
+
+
+def plans_for(
+    program: Program, parameters: Mapping[str, Parameter], options: argparse.Namespace, form: list[str]
+) -> list[Plan]:
+    """Executes a program without values for its plan, and prints the plan of each run.
+
+    Args:
+        program: the program.
+        parameters: what it is run for.
+        options: those of the command, of which `config` names this party's files.
+        form: the forms of owners' tables, as `--form` has them.
+
+    Raises:
+        Refused: the parameters are outside of the terms.
+    """
+    from quorate._command._plans import plans_of
+    from quorate.campaigns import find
+    from quorate.tables._inputs import parse_owned
+
+    arguments: dict[str, Any] = dict(parameters)
     program.terms.check(arguments)
     with tempfile.TemporaryDirectory(prefix="quorate-explain-") as folder:
         with opened(options) as (own, store):
@@ -175,12 +211,12 @@ def _explain(options: argparse.Namespace) -> None:
             protocol=own.protocol,
             parties=own.parties,
             config=str(options.config),
-            forms=parse_owned(options.form, "--form"),
+            forms=parse_owned(form, "--form"),
             inputs={} if program.terms.input is None else {own.me: program.terms.input},
         )
     for number, plan in enumerate(plans, start=1):
         print(f"--- run {number} of {len(plans)} ---\n{plan}\n")
-    print(f'to approve these runs alone: runs = ["{",".join(plan.program for plan in plans)}"]')
+    return plans
 
 
 _COMMANDS: dict[str, Any] = {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate._source import at
+from quorate._syncing import sync_folder
 from quorate.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -108,11 +109,7 @@ def _write_whole(path: Path, data: bytes) -> None:
         _write_in_place(path, data)
     finally:
         os.unlink(beside)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def _write_synced(descriptor: int, data: bytes) -> None:

@@ -1,9 +1,28 @@
-"""Logs of reveals: the chain of their lines, verified and put aside."""
+"""Logs of reveals and acts of operators: the chain of their lines, verified and put aside."""
 
 from __future__ import annotations
 
+from quorate.auditing._acts import Act, acts, acts_of, lines_of_acts, name_of_acts, record, record_here
 from quorate.auditing._chain import Broken, Chain, Line
+from quorate.auditing._checks import Check, Verdict, check_of_acts, check_of_log
 from quorate.auditing._files import log_of, read, rotated
-from quorate.auditing._summary import Verdict, summary
 
-__all__ = ["Broken", "Chain", "Line", "Verdict", "log_of", "read", "rotated", "summary"]
+__all__ = [
+    "Act",
+    "Broken",
+    "Chain",
+    "Check",
+    "Line",
+    "Verdict",
+    "acts",
+    "acts_of",
+    "check_of_acts",
+    "check_of_log",
+    "lines_of_acts",
+    "log_of",
+    "name_of_acts",
+    "read",
+    "record",
+    "record_here",
+    "rotated",
+]

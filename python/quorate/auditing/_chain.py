@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["Broken", "Chain", "Line", "lines_of", "linked"]
+__all__ = ["Broken", "Chain", "Line", "after", "line_of", "lines_of", "linked"]
 
 _BLOCK = 1 << 20
 _TAIL = 1024
@@ -76,6 +77,16 @@ def lines_of(file: BinaryIO, until: int, place: int = 0) -> Iterator[Line]:
         yield _line(place + 1, digest.hexdigest(), tail, False, at)
 
 
+def line_of(data: bytes, place: int) -> Line:
+    """Returns a line that is in memory.
+
+    Args:
+        data: its bytes, without the end of the line.
+        place: its place.
+    """
+    return _line(place, hashlib.sha256(data).hexdigest(), data[-_TAIL:], True, 0)
+
+
 def _line(place: int, digest: str, tail: bytes, has_end: bool, ends_at: int) -> Line:
     fields = _FIELDS.search(tail)
     number, previous = (int(fields[1]), fields[2].decode()) if fields else (None, None)
@@ -123,6 +134,19 @@ class Chain:
             )
         if line.number != due:
             raise Broken(f"{at} has the number {line.number} where {due} is due: another program wrote it")
+
+
+def after(last: bytes | None) -> Chain:
+    """Returns the chain whose last line is this one.
+
+    Args:
+        last: its bytes, without the end of the line; None for a chain without lines.
+    """
+    chain = Chain()
+    if last is not None:
+        with contextlib.suppress(Broken):  # whether it follows the line before is for who verifies
+            chain.add(line_of(last, 1), Path())
+    return chain
 
 
 def linked(fields: str, chain: Chain) -> bytes:

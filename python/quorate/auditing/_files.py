@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quorate import _quorate
+from quorate._syncing import sync_folder
 from quorate.auditing._chain import Broken, Chain, Line, lines_of, linked
 from quorate.errors import ConfigError
 
@@ -134,16 +135,8 @@ def _replaced(file: Path, status: os.stat_result, chain: Chain) -> Path:
     except BaseException:
         Path(following).unlink(missing_ok=True)
         raise
-    _sync(file.parent)
+    sync_folder(file.parent)
     return aside
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

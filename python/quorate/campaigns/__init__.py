@@ -30,10 +30,11 @@ from quorate.campaigns._approved import (
     find_hash,
     invitations,
 )
-from quorate.campaigns._attempts import check_attempts, resume
+from quorate.campaigns._attempts import check_attempts, resume, resume_within
 from quorate.campaigns._counts import Counts, counts
 from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
+from quorate.campaigns._holders import Holder, holders, kept_by
 from quorate.campaigns._intake import Intake
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
@@ -60,6 +61,7 @@ __all__ = [
     "Counts",
     "Frozen",
     "History",
+    "Holder",
     "Intake",
     "KeptKey",
     "Limits",
@@ -90,12 +92,15 @@ __all__ = [
     "find_hash",
     "freeze",
     "hash_of_list",
+    "holders",
     "invitations",
+    "kept_by",
     "looks_before",
     "newest",
     "present",
     "read_store_key",
     "resume",
+    "resume_within",
     "run_of",
     "settled",
     "shown_bits",

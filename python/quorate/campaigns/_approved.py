@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import time
+from collections.abc import Callable
 from typing import Any
 
 from quorate.campaigns._agreed import History
@@ -171,10 +172,21 @@ def close_within(connection: sqlite3.Connection, campaign: bytes, now: int) -> i
     return int(closed_at)
 
 
-def end(store: Store, campaign: bytes, now: float | None = None) -> None:
+def end(
+    store: Store,
+    campaign: bytes,
+    now: float | None = None,
+    also: Callable[[sqlite3.Connection], None] | None = None,
+) -> None:
     """Ends a campaign: its packets are removed, and the key that opens them is erased.
 
     What became of each packet is kept. If the process is stopped on the way, the next one to open the store finishes.
+
+    Args:
+        store: the store.
+        campaign: the campaign's hash.
+        now: the time, in seconds since 1970; that of the system if it is not stated.
+        also: what is done in the same transaction, such as a record of who ended it.
     """
     at = int(time.time() if now is None else now)
 
@@ -185,6 +197,8 @@ def end(store: Store, campaign: bytes, now: float | None = None) -> None:
         connection.execute(ended, (at, at, campaign))
         for table in ("packets", "rates"):
             connection.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))  # noqa: S608
+        if also is not None:
+            also(connection)
 
     store.write(change).result()
     store.forget(campaign)

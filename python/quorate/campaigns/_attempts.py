@@ -101,5 +101,10 @@ def check_not_halted(store: Store, campaign: bytes, name: str) -> None:
 
 def resume(store: Store, campaign: bytes) -> bool:
     """Allows a halted campaign to be read again. Returns whether it was halted."""
+    return store.write(lambda connection: resume_within(connection, campaign)).result()
+
+
+def resume_within(connection: sqlite3.Connection, campaign: bytes) -> bool:
+    """Does what `resume` does, within a change of the store."""
     update = "UPDATE campaigns SET halted_at = NULL WHERE hash = ? AND halted_at IS NOT NULL"
-    return store.write(lambda connection: connection.execute(update, (campaign,)).rowcount > 0).result()
+    return connection.execute(update, (campaign,)).rowcount > 0

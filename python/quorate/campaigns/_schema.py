@@ -144,6 +144,16 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         # What a job's process measured, beside what its dry runs predicted: JSON.
         "ALTER TABLE jobs ADD COLUMN measured BLOB",
     ),
+    (
+        # Acts become lines of a chain (see `auditing._acts`). Those of older releases stay, and have no number; the
+        # first line that has one covers the last of them.
+        "ALTER TABLE acts RENAME TO acts_before",
+        "CREATE TABLE acts (number INTEGER PRIMARY KEY AUTOINCREMENT, line BLOB NOT NULL)",
+        """INSERT INTO acts SELECT number, CAST(json_object(
+            'time', strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch'), 'event', 'act', 'operator', operator, 'act', act,
+            'kind', kind, 'name', name, 'subject', lower(hex(subject))) AS BLOB) FROM acts_before ORDER BY number""",
+        "DROP TABLE acts_before",
+    ),
 )
 
 #: The version that this release writes.

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from quorate._syncing import sync_folder
 from quorate.campaigns._errors import Lost, StoreError
 
 __all__ = ["KEY_BYTES", "CampaignKey", "CampaignKeys", "JobKey", "KeptKey", "KeptKeys", "place_of_part"]
@@ -161,14 +162,14 @@ class _KeyFiles:
         file = self._file(owner)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _sync(self._folder.parent)
+            sync_folder(self._folder.parent)
             temporary = file.with_suffix(".new")
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
                 out.write(sealed)
                 out.flush()
                 os.fsync(out.fileno())
             temporary.rename(file)
-            _sync(self._folder)
+            sync_folder(self._folder)
         except OSError as error:
             raise StoreError(f"the key {file} cannot be written: {error.strerror}") from None
 
@@ -203,7 +204,7 @@ class _KeyFiles:
                     out.flush()
                     os.fsync(out.fileno())
                 file.unlink()
-                _sync(self._folder)
+                sync_folder(self._folder)
         except OSError as error:
             raise StoreError(f"the key {file} cannot be erased ({error.strerror}): remove it by hand") from None
 
@@ -254,11 +255,3 @@ class KeptKeys(_KeyFiles):
             StoreError: there is no such file, or it is another version's or was altered.
         """
         return KeptKey(self._key(version))
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -20,7 +20,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from quorate._syncing import sync_folder
 from quorate.campaigns._errors import StoreError, StoreFull
+from quorate.campaigns._holders import holders, kept_by
+from quorate.campaigns._readers import Readers
 from quorate.campaigns._schema import migrate
 from quorate.campaigns._sealing import KEY_BYTES, CampaignKeys, JobKey, KeptKeys
 
@@ -80,12 +83,10 @@ class Store:
         self._broken: str | None = None
         self._lock = None if lock is None else _lock(self.path, lock, is_shared)
         try:
-            self._writing, self._reading = self._open(), _connect(self.path)
-            self._reading.execute("PRAGMA query_only = 1")
+            self._writing, self._readers = self._open(), Readers(lambda: _connect(self.path))
         except BaseException:
             self._unlock()
             raise
-        self._reader = threading.Lock()
         self._jobs: queue.Queue[tuple[Change[Any], Future[Any]] | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._write_groups, name="quorate store", daemon=True)
         self._thread.start()
@@ -146,18 +147,20 @@ class Store:
     def read(self, query: Change[T]) -> T:
         """Runs a query on what is committed; the query sees one state, and cannot change it.
 
+        A few reads go on at the same time.
+
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._reader:
-            try:
-                self._reading.execute("BEGIN")
+        try:
+            with self._readers.one() as connection:
+                connection.execute("BEGIN")
                 try:
-                    return query(self._reading)
+                    return query(connection)
                 finally:
-                    self._reading.execute("ROLLBACK")
-            except sqlite3.Error as error:
-                raise StoreError(f"the store {self.path} cannot be read: {error}") from None
+                    connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise StoreError(f"the store {self.path} cannot be read: {error}") from None
 
     def purge(self, waits: bool = True) -> None:
         """Moves the write-ahead log into the file and empties it, so that erased rows are on the disk no more.
@@ -167,16 +170,16 @@ class Store:
                 does.
         """
         self.write(lambda _: None).result()
-        with self._reader:
+        with self._readers.alone() as connection:
             try:
-                self._reading.execute("PRAGMA query_only = 0")
-                self._reading.execute(f"PRAGMA busy_timeout = {_BUSY_MS if waits else 0}")
-                self._reading.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                connection.execute("PRAGMA query_only = 0")
+                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS if waits else 0}")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
                 raise StoreError(f"the store {self.path} cannot be emptied of erased rows: {error}") from None
             finally:
-                self._reading.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-                self._reading.execute("PRAGMA query_only = 1")
+                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+                connection.execute("PRAGMA query_only = 1")
 
     def forget(self, campaign: bytes) -> None:
         """Erases the key of a campaign that has ended, and removes the file of the lock of its runs.
@@ -193,8 +196,7 @@ class Store:
             self._jobs.put(None)
             self._thread.join()
         self._broken = self._broken or f"the store {self.path} is closed"
-        with self._reader:
-            self._reading.close()
+        self._readers.close()
         self._writing.close()
         self._unlock()
 
@@ -290,11 +292,7 @@ def _create(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def run_of(campaign: bytes) -> str:
@@ -321,11 +319,14 @@ def _lock(path: Path, lock: str, is_shared: bool = False) -> int:
         fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         owner = os.pread(file, 20, 0).decode("ascii", "replace")
+        keep = holders(os.fstat(file))
         os.close(file)
         does = {SERVE: "serves", KEPT: "works on this kept value in"}.get(lock.split("-")[0], _RUNS)
         if owner == str(os.getpid()):
             raise StoreError(f"this process {does} the store {path} already: wait until it has ended that") from None
         named = f"process {owner}" if owner else "another process"
+        if keep and owner not in {str(one.number) for one in keep}:  # it has handed the lock on by a fork, and ended
+            named = f"{kept_by(keep)} keeps the lock that process {owner} took, and so"
         raise StoreError(f"{named} {does} the store {path}: wait for it, or stop it first") from None
     with contextlib.suppress(OSError):  # the number is for messages alone
         os.ftruncate(file, 0)

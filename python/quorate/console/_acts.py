@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import logging
@@ -10,52 +9,19 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from quorate.auditing import Act, record
 from quorate.campaigns import Refused, Settings, Store, approve_within, certificate_hash, close_within
 from quorate.console._operators import Operator
 from quorate.console._proposals import Proposal, load, remove
-from quorate.jobs import about
+from quorate.jobs import Queue, about
 from quorate.jobs import approve_within as approve_program
 from quorate.jobs import revoke_within as revoke_program
 from quorate_client import ServiceKey
+from quorate_client.job import FINAL
 
-__all__ = ["Act", "Acts", "acts", "digest_of", "record"]
+__all__ = ["Acts", "digest_of"]
 
 LOG = logging.getLogger("quorate.serve")
-
-#: Acts that a page shows.
-MOST_SHOWN = 200
-
-
-@dataclasses.dataclass(frozen=True)
-class Act:
-    """A record of what an operator did.
-
-    Attributes:
-        at: when, in seconds since 1970.
-        operator: the operator's name.
-        act: "signed in", "approved", "refused", "revoked", "closed" or "planned".
-        kind, name, subject: what it was done to: "program" or "campaign", its name, and its hash.
-    """
-
-    at: int
-    operator: str
-    act: str
-    kind: str
-    name: str
-    subject: bytes
-
-
-def acts(store: Store) -> list[Act]:
-    """Returns the last acts, the newest first."""
-    query = "SELECT at, operator, act, kind, name, subject FROM acts ORDER BY number DESC LIMIT ?"
-    return [Act(*row) for row in store.read(lambda connection: connection.execute(query, (MOST_SHOWN,)).fetchall())]
-
-
-def record(connection: sqlite3.Connection, act: Act) -> None:
-    """Writes a record of an act, within the transaction of the act."""
-    connection.execute(
-        "INSERT INTO acts (at, operator, act, kind, name, subject) VALUES (?, ?, ?, ?, ?, ?)", dataclasses.astuple(act)
-    )
 
 
 def digest_of(connection: sqlite3.Connection, proposal: Proposal) -> str:
@@ -72,7 +38,7 @@ class Acts:
         store: the store.
         settings: the server's settings.
         service_key: its keys.
-        has_jobs: whether this server runs programs.
+        queue: its jobs, if it runs any.
         clock: its clock, in seconds since 1970.
     """
 
@@ -81,11 +47,11 @@ class Acts:
         store: Store,
         settings: Settings,
         service_key: ServiceKey,
-        has_jobs: bool,
+        queue: Queue | None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._settings, self._key, self._clock = store, settings, service_key, clock
-        self._has_jobs = has_jobs
+        self._queue = queue
 
     def approve(self, operator: Operator, id_: bytes, shown: str) -> None:
         """Approves a proposal.
@@ -114,7 +80,7 @@ class Acts:
         self._do(operator, change)
 
     def _approve_program(self, connection: sqlite3.Connection, proposal: Proposal, now: int) -> None:
-        if not self._has_jobs:
+        if self._queue is None:
             raise Refused(409, "this server runs no programs", "add [jobs] to serve.toml, and start it again")
         approve_program(connection, proposal.program, now)
 
@@ -166,6 +132,24 @@ class Acts:
             now = int(self._clock())
             close_within(connection, campaign, now)
             return Act(now, operator.name, "closed", "campaign", name, campaign)
+
+        self._do(operator, change)
+
+    def cancel(self, operator: Operator, job: bytes, name: str) -> None:
+        """Cancels a job that waits, and has one that runs end.
+
+        Raises:
+            Refused: there is none, or it has ended.
+        """
+        queue = self._queue
+
+        def change(connection: sqlite3.Connection) -> Act:
+            before = connection.execute("SELECT state FROM jobs WHERE id = ?", (job,)).fetchone()
+            if queue is None or before is None or before[0] in FINAL:
+                what = "this server does not have this job" if before is None else f"this job has ended: {before[0]}"
+                raise Refused(404 if before is None else 409, what, "look at the list of jobs")
+            queue.cancel_within(connection, job)
+            return Act(int(self._clock()), operator.name, "cancelled", "job", name, job)
 
         self._do(operator, change)
 

@@ -5,6 +5,7 @@ There is no script on any page, and no answer is for another page's script: no C
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hmac
 import logging
@@ -16,7 +17,6 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -25,6 +25,7 @@ from starlette.routing import Route, Router
 from quorate._display._text_tables import number_bytes, seconds
 from quorate.campaigns import Refused, StoreError
 from quorate.console._acts import Acts
+from quorate.console._aside import Aside
 from quorate.console._operators import is_token, operator_of
 from quorate.console._pages import Pages, parameters_of
 from quorate.console._plans import Plans
@@ -45,6 +46,10 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: Bytes of a form, its fields, and bytes of forms that are held at the same time.
 MOST_FORM_BYTES, _MOST_FIELDS, _MOST_HELD = 16_384, 40, 1 << 20
+
+#: Threads that read for pages, and those in which acts wait for the disk; and seconds that a page waits.
+_READS, _WRITES = 8, 4
+PATIENCE_S = 10.0
 
 _HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -114,7 +119,15 @@ class Console:
         self._sessions, self._failures = sessions or Sessions(), failures or Failures()
         self._memory = Memory(_MOST_HELD)
         self._templates = _templates()
+        folder = resources.files(__package__) / "templates"
+        self._files = {path: (folder / path.removeprefix("/")).read_bytes() for path in _FILES}
+        self._reads, self._writes = Aside(_READS, PATIENCE_S), Aside(_WRITES, None)
         self._router = Router(self._routes(), redirect_slashes=False)
+
+    def close(self) -> None:
+        """Begins nothing more, and does not wait for what runs."""
+        for aside in (self._reads, self._writes):
+            aside.close()
 
     def _routes(self) -> list[Route]:
         routes = [Route(path, functools.partial(self._page, *what)) for path, what in _PAGES.items()]
@@ -132,6 +145,8 @@ class Console:
                     ("/proposals/{id}/plan", self._plan),
                     ("/programs/{id}/revoke", self._revoke),
                     ("/campaigns/{id}/close", self._close),
+                    ("/jobs/{id}/plan", self._plan_job),
+                    ("/jobs/{id}/cancel", self._cancel),
                 )
             },
         }
@@ -159,7 +174,7 @@ class Console:
             await self._router({**scope, "app": self}, receive, told)  # with an app, it raises what it refuses
         except Exception as error:
             if not is_begun:
-                await self._failed(request, error)(scope, receive, told)
+                await (await self._failed(request, error))(scope, receive, told)
 
     def _check(self, request: Request) -> None:
         """Checks the names by which a browser calls, and that a form is of a page of this console.
@@ -179,7 +194,7 @@ class Console:
             if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
                 raise Refused(403, "this form is not of a page of this console", _PAGES_ONLY)
 
-    def _failed(self, request: Request, error: Exception) -> Response:
+    async def _failed(self, request: Request, error: Exception) -> Response:
         """Returns the page of an error, without its text unless it is for this reader."""
         if isinstance(error, Refused):
             told = error
@@ -193,7 +208,10 @@ class Console:
             fields = (type(error).__name__, _place_of(error))
             LOG.error("an error in the console, of type %s, at %s", *fields, extra=about("console.error"))
             told = Refused(500, "the console has an error", "look at this server's log, and try again")
-        session = self._session(request) if told.status != 421 else None
+        session = None
+        if told.status not in (421, 503):  # of 503, the store may be the cause
+            with contextlib.suppress(Refused):
+                session = await self._reads.run(self._session, request)
         shown = {"what": told.what, "do": told.do, "title": "Refused"}
         made = self._render("error.html", session, shown, told.status)
         made.headers["Connection"] = "close"  # a body may be left
@@ -224,20 +242,21 @@ class Console:
             raise Refused(429, "too many sign-ins have failed from this address", f"try again in {wait_s} s")
         form = await self._form(request)
         token = form.get("token", "").strip()
-        found = await run_in_threadpool(operator_of, self._pages.store, token) if is_token(token) else None
+        found = await self._reads.run(operator_of, self._pages.store, token) if is_token(token) else None
         if found is None or found.name != form.get("name", "").strip():
             self._failures.count(address)
             LOG.warning("a sign-in at the console has failed, from %s", address, extra=about("console.sign_in_failed"))
             trouble = "There is no operator of this name with this token."
             return self._render("sign_in.html", None, {"trouble": trouble}, 403)
-        await run_in_threadpool(self._acts.note, found, "signed in")
+        await self._writes.run(self._acts.note, found, "signed in")
         self._sessions.close(request.cookies.get(self._cookie, ""))
         answer = RedirectResponse("/", 303)
         self._set_cookie(answer, self._sessions.open(found))
         return answer
 
     async def _sign_out(self, request: Request) -> Response:
-        self._check_form(self._session(request), await self._form(request))
+        form = await self._form(request)
+        self._check_form(await self._reads.run(self._session, request), form)
         self._sessions.close(request.cookies.get(self._cookie, ""))
         answer = RedirectResponse("/sign-in", 303)
         self._set_cookie(answer, "", 0)
@@ -283,11 +302,11 @@ class Console:
     # ---- pages ---------------------------------------------------------------------------------------------------
 
     async def _page(self, template: str, method: str, request: Request) -> Response:
-        return await run_in_threadpool(self._shown, template, getattr(self._pages, method), request)
+        return await self._reads.run(self._shown, template, getattr(self._pages, method), request)
 
     async def _item(self, template: str, method: str, request: Request) -> Response:
         show = functools.partial(getattr(self._pages, method), _id_of(request))
-        return await run_in_threadpool(self._shown, template, show, request)
+        return await self._reads.run(self._shown, template, show, request)
 
     def _shown(self, template: str, show: Callable[[], dict[str, Any]], request: Request) -> Response:
         session = self._session(request)
@@ -296,8 +315,7 @@ class Console:
         return self._render(template, session, show(), path=request.url.path)
 
     async def _file(self, kind: str, request: Request) -> Response:
-        text = (resources.files(__package__) / "templates" / request.url.path.removeprefix("/")).read_bytes()
-        return Response(text, media_type=kind)
+        return Response(self._files[request.url.path], media_type=kind)
 
     def _render(
         self, template: str, session: Session | None, fields: dict[str, Any], status: int = 200, path: str = ""
@@ -315,7 +333,7 @@ class Console:
 
     async def _act(self, act: Callable[[Session, bytes, Form], Response], request: Request) -> Response:
         form = await self._form(request)
-        return await run_in_threadpool(self._acted, act, request, form)
+        return await self._writes.run(self._acted, act, request, form)
 
     def _acted(self, act: Callable[[Session, bytes, Form], Response], request: Request, form: Form) -> Response:
         """Does an act of an operator, whose form states the token again.
@@ -365,6 +383,20 @@ class Console:
             trouble = str(error)
         return self._render("proposal.html", session, self._pages.proposal(id_, plans, form, trouble))
 
+    def _plan_job(self, session: Session, id_: bytes, form: Form) -> Response:
+        """Executes the program of a job that waits for its plan, and shows the job with it."""
+        job, program = self._pages.waiting_job(id_)
+        self._acts.note(session.operator, "executed for its plan", "job", program.name, id_)
+        try:
+            self._plans.make_for(id_, program, job.asked.parameters)
+        except Refused as error:
+            return self._render("job.html", session, self._pages.job(id_, str(error)), path="/jobs")
+        return RedirectResponse(f"/jobs/{id_.hex()}#plan", 303)
+
+    def _cancel(self, session: Session, id_: bytes, form: Form) -> Response:
+        self._acts.cancel(session.operator, id_, self._pages.job(id_)["name"])
+        return RedirectResponse(f"/jobs/{id_.hex()}", 303)
+
 
 def _place_of(error: BaseException) -> str:
     """Returns the file and the line where an error was raised."""
@@ -397,6 +429,7 @@ def _templates() -> jinja2.Environment:
         finalize=marked,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     made.filters["time"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
     made.filters["hex"] = bytes.hex
@@ -404,4 +437,6 @@ def _templates() -> jinja2.Environment:
     made.filters["seconds"] = seconds
     made.filters["bytes"] = number_bytes
     made.filters["count"] = lambda number: f"{number:,}"
+    for name in made.list_templates(["html"]):
+        made.get_template(name)  # read now, since answers do not wait for files
     return made

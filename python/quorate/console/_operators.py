@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 import time
 
+from quorate.auditing import record_here
 from quorate.campaigns import Store
 from quorate.errors import ConfigError
 
@@ -54,8 +55,13 @@ def add_operator(store: Store, name: str, now: float | None = None) -> str:
         )
     token = f"qo_{secrets.token_urlsafe(_TOKEN_BYTES)}"
     row = (name, _hash(token), int(time.time() if now is None else now))
+
+    def change(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO operators VALUES (?, ?, ?)", row)
+        record_here(connection, "added", "operator", name)
+
     try:
-        store.write(lambda connection: connection.execute("INSERT INTO operators VALUES (?, ?, ?)", row)).result()
+        store.write(change).result()
     except sqlite3.IntegrityError:
         raise ConfigError(
             f"there is an operator {name} already: remove that one first, or give this one another name"
@@ -69,9 +75,13 @@ def remove_operator(store: Store, name: str) -> None:
     Raises:
         ConfigError: there is none of that name.
     """
-    query = "DELETE FROM operators WHERE name = ?"
-    if store.write(lambda connection: connection.execute(query, (name,)).rowcount).result() == 0:
-        raise ConfigError(f"there is no operator {name}: `quorate operator list` lists those that are")
+
+    def change(connection: sqlite3.Connection) -> None:
+        if connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount == 0:
+            raise ConfigError(f"there is no operator {name}: `quorate operator list` lists those that are")
+        record_here(connection, "removed", "operator", name)
+
+    store.write(change).result()
 
 
 def operators(store: Store) -> list[Operator]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from quorate._quorate import __version__
-from quorate.auditing import summary
+from quorate.auditing import Check, acts, check_of_acts, check_of_log
 from quorate.campaigns import Approved as ApprovedCampaign
 from quorate.campaigns import Refused, Settings, Store, approved, certificate_hash, counts, find_hash
-from quorate.console._acts import acts, digest_of
+from quorate.console._acts import digest_of
 from quorate.console._audit import last_entries
 from quorate.console._history import plots
-from quorate.console._plans import Planned
+from quorate.console._plans import Planned, Plans
 from quorate.console._proposals import Proposal, load, waiting
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
 from quorate.jobs import Approved as ApprovedProgram
-from quorate.jobs import Job, Jobs, Limit, PeerState, Terms, code_of
+from quorate.jobs import Job, Jobs, Limit, PeerState, Program, Queue, Terms, code_of
 from quorate.jobs import approved as approved_programs
+from quorate.jobs import load as load_program
 from quorate_client import JobRequest
 from quorate_client.job import Parameter
 from quorate_client.keys import to_text
@@ -45,6 +48,7 @@ class Pages:
         ready: whether requests should be sent to it.
         clock: its clock, in seconds since 1970.
         peers: returns the health of the other servers; nothing where they are not watched.
+        plans: keeps plans of jobs.
     """
 
     store: Store
@@ -53,6 +57,7 @@ class Pages:
     ready: Callable[[], bool]
     clock: Callable[[], float] = time.time
     peers: Callable[[], list[PeerState]] = list
+    plans: Plans | None = None
 
     def overview(self) -> dict[str, Any]:
         """The server, its peers, and counts."""
@@ -160,17 +165,50 @@ class Pages:
         jobs = [_job_fields(job, names) for job in reversed(self._last_jobs())]
         return {"jobs": jobs, "standing": [(one, names.get(one.program, ""), one.next(now)) for one in standing]}
 
-    def job(self, id_: bytes) -> dict[str, Any]:
-        """One job, without its result.
+    def job(self, id_: bytes, trouble: str = "") -> dict[str, Any]:
+        """One job, without its result; what it will reveal if it waits and its plan was made.
+
+        Args:
+            id_: its id.
+            trouble: why there is no plan.
 
         Raises:
             Refused: there is none.
         """
+        queue, found = self._job(id_)
+        names = {one.hash: one.name for one in approved_programs(self.store)}
+        fields = {**_job_fields(found, names), "started_at": queue.started_at(id_)}
+        program = None
+        if found.state == "queued":
+            try:
+                program = self._program_of(found)
+            except Refused as error:  # it was revoked or altered since
+                trouble = trouble or str(error)
+        made = None if program is None or self.plans is None else self.plans.kept(id_, program)
+        is_covered = program is not None and made is not None and _is_covered(program.terms, made.runs)
+        is_any = program is not None and program.terms.runs is None
+        plan = {"program": program, "plans": made, "is_any": is_any, "is_covered": is_covered, "trouble": trouble}
+        return {**fields, **plan}
+
+    def waiting_job(self, id_: bytes) -> tuple[Job, Program]:
+        """Returns a job that waits, and its program as it is approved.
+
+        Raises:
+            Refused: there is none, it does not wait, or its program is not approved any more.
+        """
+        _, found = self._job(id_)
+        if found.state != "queued":
+            raise Refused(409, f"this job does not wait any more: it is {found.state}", "look at its page")
+        return found, self._program_of(found)
+
+    def _job(self, id_: bytes) -> tuple[Queue, Job]:
         found = None if self.jobs is None else self.jobs.queue.job(id_)
         if self.jobs is None or found is None:
             raise Refused(404, "this server does not have this job", _LISTS)
-        names = {one.hash: one.name for one in approved_programs(self.store)}
-        return {**_job_fields(found, names), "started_at": self.jobs.queue.started_at(id_)}
+        return self.jobs.queue, found
+
+    def _program_of(self, job: Job) -> Program:
+        return self.store.read(lambda connection: load_program(connection, job.program, job.requester))
 
     def _last_jobs(self) -> list[Job]:
         return [] if self.jobs is None else self.jobs.queue.last(_MOST_JOBS)
@@ -186,14 +224,27 @@ class Pages:
         if file is None:
             return fields
         try:
-            fields["entries"], fields["verdict"] = last_entries(file), summary(file)
+            fields["entries"], fields["verdict"] = last_entries(file), self._log_check.verdict()
         except (OSError, ConfigError) as error:
             fields["trouble"] = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return fields
 
     def acts(self) -> dict[str, Any]:
         """What operators did here."""
-        return {"acts": acts(self.store)}
+        return {"acts": acts(self.store), "verdict": self._acts_check.verdict()}
+
+    @functools.cached_property
+    def _acts_check(self) -> Check:
+        return check_of_acts(self.store)
+
+    @functools.cached_property
+    def _log_check(self) -> Check:
+        return check_of_log(self.settings.audit or Path())
+
+    def close(self) -> None:
+        """Ends what is verified in the background."""
+        for check in (self._acts_check, self._log_check):
+            check.close()
 
 
 def _job_fields(job: Job, names: Mapping[bytes, str]) -> dict[str, Any]:

@@ -14,21 +14,23 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quorate.campaigns import Refused, Settings, Store, find_hash
-from quorate.jobs import Program, isolated
+from quorate.jobs import Folder, Program, isolated
 from quorate_client.job import Parameter
 
-__all__ = ["Planned", "Plans"]
+__all__ = ["Made", "Planned", "Plans"]
 
 #: Seconds that a plan may take, and bytes of its report.
 LIMIT_S, MOST_BYTES = 60.0, 4 << 20
+
+#: Plans of jobs that are kept.
+_MOST_KEPT = 8
 
 _COLUMNS = 6
 
@@ -80,8 +82,15 @@ class Planned:
         return Planned(program, rows, remarks, seconds, sent, rounds, memory, str(told["text"]))
 
 
+class Made(NamedTuple):
+    """The plan of a job: its runs, and when it was made, in seconds since 1970."""
+
+    runs: list[Planned]
+    at: int
+
+
 class Plans:
-    """Makes plans for pages.
+    """Makes plans for pages, and keeps the last ones of jobs in memory.
 
     Args:
         store: the store.
@@ -92,6 +101,7 @@ class Plans:
         self._store, self._settings = store, settings
         self._busy = threading.Lock()
         self._over = threading.Event()
+        self._kept: dict[tuple[bytes, bytes], Made] = {}
 
     def close(self) -> None:
         """Ends the process that makes a plan."""
@@ -107,10 +117,28 @@ class Plans:
         if not self._busy.acquire(blocking=False):
             raise Refused(503, "another plan is being made", "wait a minute, and ask again")
         try:
-            with tempfile.TemporaryDirectory(prefix="quorate-plan-", ignore_cleanup_errors=True) as folder:
-                return _read(self._run(self._spec(program, parameters, Path(folder)), folder))
+            folder = Folder(self._store)
+            try:
+                return _read(self._run(self._spec(program, parameters, Path(folder.name)), folder))
+            finally:
+                folder.cleanup()
         finally:
             self._busy.release()
+
+    def make_for(self, job: bytes, program: Program, parameters: Mapping[str, Parameter]) -> None:
+        """Makes the plan of a job, for `kept`.
+
+        Raises:
+            Refused: as for `make`.
+        """
+        made = Made(self.make(program, parameters), int(time.time()))
+        self._kept[job, program.terms.json] = made
+        for oldest in [*self._kept][:-_MOST_KEPT]:
+            self._kept.pop(oldest, None)
+
+    def kept(self, job: bytes, program: Program) -> Made | None:
+        """Returns the plan of a job, if it is among the last ones; terms that were replaced since have none."""
+        return self._kept.get((job, program.terms.json))
 
     def _spec(self, program: Program, parameters: Mapping[str, Parameter], folder: Path) -> bytes:
         arguments = dict(parameters)
@@ -132,7 +160,7 @@ class Plans:
         }
         return json.dumps(fields).encode() + b"\n"
 
-    def _run(self, spec: bytes, folder: str) -> bytes:
+    def _run(self, spec: bytes, folder: Folder) -> bytes:
         """Runs the process, and returns what it reported.
 
         Raises:
@@ -146,10 +174,10 @@ class Plans:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    cwd=folder,
+                    cwd=folder.name,
                     env={name: os.environ[name] for name in _VARIABLES if name in os.environ},
                     start_new_session=True,
-                    pass_fds=(write,),
+                    pass_fds=(write, folder.lock),
                 )
             try:
                 threading.Thread(target=_hand_over, args=(process, spec), daemon=True).start()

@@ -42,9 +42,10 @@ class ConsoleListener:
     def __init__(self, own: ConsoleSettings, beside: Beside) -> None:
         settings, context = beside.settings, tls(own.certificate, own.key)
         self._plans = Plans(beside.store, settings)
-        pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers)
-        acts = Acts(beside.store, settings, beside.service_key, beside.jobs is not None)
-        app = Console(pages, acts, self._plans, _cookie_of(beside), own.names)
+        self._pages = Pages(beside.store, settings, beside.jobs, beside.ready, peers=beside.peers, plans=self._plans)
+        queue = None if beside.jobs is None else beside.jobs.queue
+        acts = Acts(beside.store, settings, beside.service_key, queue)
+        self._app = app = Console(self._pages, acts, self._plans, _cookie_of(beside), own.names)
         self._socket = Listening(own.host, own.port, _CONNECTIONS, _OF_ONE)
         self.port: int = self._socket.getsockname()[1]
         self._server = uvicorn.Server(config_of(app, context, _KEEP_ALIVE_S, _END_S))
@@ -59,11 +60,13 @@ class ConsoleListener:
             with contextlib.suppress(Exception):
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
+            self._app.close()
             self._socket.close()
 
     def end(self) -> None:
         """Tells it to end; answers that take longer than a second are cut off."""
         self._plans.close()
+        self._pages.close()
         self._server.should_exit = True
 
     def close(self) -> None:

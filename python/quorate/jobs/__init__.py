@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
+from quorate.jobs._folders import Folder
 from quorate.jobs._health import PeerState, waits_for
-from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, revoke, revoke_within
-from quorate.jobs._queue import Job, Queue, Started
+from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, load, revoke, revoke_within
+from quorate.jobs._queue import Job, Queue, Started, resume_within
 from quorate.jobs._runner import isolated
 from quorate.jobs._schedules import Schedules, Standing
 from quorate.jobs._service import Jobs, check_deployment
@@ -15,6 +16,7 @@ __all__ = [
     "EVENT",
     "FIELDS",
     "Approved",
+    "Folder",
     "Job",
     "Jobs",
     "Limit",
@@ -32,7 +34,9 @@ __all__ = [
     "check_deployment",
     "code_of",
     "isolated",
+    "load",
     "read_approval",
+    "resume_within",
     "revoke",
     "revoke_within",
     "waits_for",

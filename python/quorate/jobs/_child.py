@@ -33,6 +33,7 @@ from quorate._display._progress import listen
 from quorate._session._pools import pool_of
 from quorate._session._settings import settings
 from quorate._session._signals import Terminated
+from quorate.campaigns import holders, kept_by
 from quorate.jobs._code import function_of
 from quorate.session import Session, connect
 from quorate.stats import Stats
@@ -93,7 +94,8 @@ def _connected(spec: dict[str, Any]) -> Session:
     except errors.ConfigError as error:
         pool = pool_of(spec["config"], None)
         if pool is not None and pool.is_used():
-            raise PoolInUse(str(error)) from error
+            left = kept_by(holders((pool.folder / "lock").stat()))
+            raise PoolInUse(f"{error} {left} keeps it." if left else str(error)) from error
         raise
 
 

@@ -22,7 +22,7 @@ from quorate.jobs._terms import Program, time_text
 from quorate_client.job import FINAL, JobRequest
 from quorate_client.schedule import StandingRequest
 
-__all__ = ["Job", "Queue", "Started", "halted", "is_halted"]
+__all__ = ["Job", "Queue", "Started", "halted", "is_halted", "resume_within"]
 
 #: Seconds before the servers try again to connect for a job.
 _PAUSE_S, _LONGEST_PAUSE_S = 10, 300
@@ -388,13 +388,13 @@ class Queue:
 
     def cancel(self, job: bytes) -> Job | None:
         """Cancels a job that waits, and marks one that runs; returns the job, or None if there is none."""
+        return self._store.write(lambda connection: self.cancel_within(connection, job)).result()
 
-        def change(connection: sqlite3.Connection) -> Job | None:
-            self._move(connection, job, "queued", "cancelled")
-            connection.execute("UPDATE jobs SET cancel = 1 WHERE id = ? AND state = 'running'", (job,))
-            return _find(connection, job)
-
-        return self._store.write(change).result()
+    def cancel_within(self, connection: sqlite3.Connection, job: bytes) -> Job | None:
+        """Does what `cancel` does, within a change of the store."""
+        self._move(connection, job, "queued", "cancelled")
+        connection.execute("UPDATE jobs SET cancel = 1 WHERE id = ? AND state = 'running'", (job,))
+        return _find(connection, job)
 
     def restarted(self) -> None:
         """Ends the jobs that ran when this server ended. Uses stay, since programs may have had their sessions."""
@@ -420,8 +420,7 @@ class Queue:
 
     def resume(self) -> bool:
         """Lets jobs go on after cheating was detected; returns whether they were halted."""
-        query = "DELETE FROM meta WHERE name = ?"
-        return self._store.write(lambda connection: connection.execute(query, (_HALTED,)).rowcount > 0).result()
+        return self._store.write(resume_within).result()
 
     def _move(self, connection: sqlite3.Connection, job: bytes, before: str, state: str, why: str = "") -> bool:
         """Changes the state of a job, if it is `before`; returns whether it was."""
@@ -444,6 +443,11 @@ def _known(connection: sqlite3.Connection, job: bytes) -> Job:
 def is_halted(connection: sqlite3.Connection) -> bool:
     """Whether cheating was detected, and the operator has not said that jobs may go on."""
     return connection.execute("SELECT 1 FROM meta WHERE name = ?", (_HALTED,)).fetchone() is not None
+
+
+def resume_within(connection: sqlite3.Connection) -> bool:
+    """Does what `Queue.resume` does, within a change of the store."""
+    return connection.execute("DELETE FROM meta WHERE name = ?", (_HALTED,)).rowcount > 0
 
 
 def _halt(connection: sqlite3.Connection, job: bytes) -> None:

@@ -15,7 +15,6 @@ import logging
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from quorate import errors
-from quorate.campaigns import MOST_AT_ONCE, Refused, Store
+from quorate.campaigns import MOST_AT_ONCE, Refused, Store, holders, kept_by
 from quorate.errors import ConfigError
 from quorate.jobs._events import about
+from quorate.jobs._folders import Folder
 from quorate.jobs._queue import Queue, Started
 from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
 from quorate_client.job import JobProgress
@@ -39,6 +39,7 @@ OnEnd = Callable[[bytes, str, float], None]
 LOG = logging.getLogger("quorate.serve")
 
 _CHECK_S = 60.0
+_LOOK_S = 10.0  # between looks for processes that keep slots
 
 #: Sees the folder that has this server's own packages; `-I` alone does not see those of a user.
 _PATH = """import sys
@@ -111,6 +112,7 @@ class Runner:
         self._stopping = threading.Event()
         self._threads: dict[bytes, threading.Thread] = {}  # of the jobs that run
         self._watches: dict[bytes, Watch] = {}
+        self._look_at, self._told = 0.0, frozenset[int]()  # for processes that keep slots
 
     def start(self, job: bytes) -> None:
         """Counts a use and starts the process of a job; does nothing if it runs already.
@@ -157,8 +159,26 @@ class Runner:
         found = self._queue.job(job)
         if found is not None and found.state == "running":
             return None
+        if taken > own:
+            self._name_holders()
         what = "another job's process runs here" if taken == 1 else f"{taken} jobs' processes run here"
         raise Refused(503, what, "try later", 5)
+
+    def _name_holders(self) -> None:
+        """Logs once which processes keep slots, but for those of jobs that are watched."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK_S
+        watched = {watch.process for watch in self._watches.copy().values()}
+        for file in filter(Path.is_file, map(self._slot, range(MOST_AT_ONCE))):
+            found = holders(file.stat())
+            numbers = frozenset(one.number for one in found)
+            if not found or numbers <= self._told or any(_leader(number) in watched for number in numbers):
+                continue
+            self._told |= numbers
+            text = "%s keeps the lock %s, and was left by a job: no job starts here until it has ended"
+            fields = about("job.lock_kept", process=found[0].number)
+            LOG.warning(text, kept_by(found), file, extra=fields)
 
     def _slot(self, slot: int) -> Path:
         """Returns the file of a slot's lock."""
@@ -201,12 +221,12 @@ class Runner:
         what = (job.hex(), started.program.name, to_text(asked.requester), ", ".join(asked.parameters) or "none")
         with contextlib.ExitStack() as undo:
             try:
-                made = tempfile.TemporaryDirectory(prefix="quorate-job-", ignore_cleanup_errors=True)
+                made = Folder(self._store)
                 undo.callback(made.cleanup)
                 (read, write), (hear, tell) = _pipe(undo), _pipe(undo)
                 with os.fdopen(write, "wb"), os.fdopen(tell, "wb"):  # its copies here are closed in each case
                     spec = self._spec(started, Path(made.name))
-                    process = self._process(made.name, (write, tell), lock)
+                    process = self._process(made.name, (write, tell), (lock, made.lock))
                 undo.callback(_discard, process)
                 fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
                 LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
@@ -238,7 +258,7 @@ class Runner:
         except RuntimeError:
             self._waits_again(job)
 
-    def _process(self, folder: str, reports: tuple[int, int], lock: int) -> subprocess.Popen[bytes]:
+    def _process(self, folder: str, reports: tuple[int, int], locks: tuple[int, int]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
             isolated(f"{_CHILD}\nsys.exit(main())", *map(str, reports)),
             stdin=subprocess.PIPE,
@@ -246,7 +266,7 @@ class Runner:
             stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
-            pass_fds=(*reports, lock),
+            pass_fds=(*reports, *locks),
         )
 
     def _waits_again(self, job: bytes) -> None:
@@ -256,7 +276,7 @@ class Runner:
             self._threads.pop(job, None)
             self._woken()
 
-    def _watched(self, watch: Watch, spec: bytes, folder: tempfile.TemporaryDirectory[str], started: Started) -> None:
+    def _watched(self, watch: Watch, spec: bytes, folder: Folder, started: Started) -> None:
         begun, job = time.monotonic(), started.job.id
         try:
             state = watch.run(spec)
@@ -293,6 +313,14 @@ def _pipe(undo: contextlib.ExitStack) -> tuple[int, int]:
     read, write = os.pipe()
     undo.callback(os.close, read)
     return read, write
+
+
+def _leader(process: int) -> int:
+    """Returns the first process of a process's session; 0 if it has ended."""
+    try:
+        return os.getsid(process)
+    except OSError:
+        return 0
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:

@@ -189,17 +189,17 @@ class Schedules:
 
         A job that runs goes on, and a standing request that has ended stays as it is.
         """
+        return self._store.write(lambda connection: self.cancel_within(connection, standing)).result()
 
-        def change(connection: sqlite3.Connection) -> Standing | None:
-            now = int(self._clock())
-            query = f"UPDATE standing SET cancelled_at = ? WHERE id = ? AND {_ACTIVE}"  # noqa: S608
-            if connection.execute(query, (now, standing, now)).rowcount:
-                query = """UPDATE jobs SET state = 'cancelled', changed_at = ?
-                    WHERE standing = ? AND state = 'queued'"""
-                connection.execute(query, (now, standing))
-            return _find(connection, standing)
-
-        return self._store.write(change).result()
+    def cancel_within(self, connection: sqlite3.Connection, standing: bytes) -> Standing | None:
+        """Does what `cancel` does, within a change of the store."""
+        now = int(self._clock())
+        query = f"UPDATE standing SET cancelled_at = ? WHERE id = ? AND {_ACTIVE}"  # noqa: S608
+        if connection.execute(query, (now, standing, now)).rowcount:
+            query = """UPDATE jobs SET state = 'cancelled', changed_at = ?
+                WHERE standing = ? AND state = 'queued'"""
+            connection.execute(query, (now, standing))
+        return _find(connection, standing)
 
     def occur(self) -> list[Job]:
         """Queues the jobs whose times have come, each once; returns them.

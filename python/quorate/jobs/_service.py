@@ -14,6 +14,7 @@ from quorate.campaigns import Refused, Settings, Store, StoreError, certificate_
 from quorate.errors import ConfigError
 from quorate.jobs._calls import Calls, id_of
 from quorate.jobs._events import about
+from quorate.jobs._folders import remove_left
 from quorate.jobs._health import PeerState, waits_for
 from quorate.jobs._queue import Job, Queue
 from quorate.jobs._runner import OnEnd, Runner, check_child
@@ -104,6 +105,8 @@ class Jobs:
         deployment = self.deployment.hash.hex()
         fields = about("jobs.begun", deployment=deployment)
         LOG.info("runs jobs of the list of servers with the hash %s", deployment, extra=fields)
+        left = (self._store, self._over)
+        threading.Thread(target=remove_left, args=left, name="quorate folders", daemon=True).start()
         threading.Thread(target=self._keep_time, name="quorate times", daemon=True).start()
         if self._turns is not None:
             self._turns.begin()

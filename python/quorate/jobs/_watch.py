@@ -161,6 +161,11 @@ class Watch:
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 self._progress = JobProgress.of(json.loads(lines.rpartition(b"\n")[2])), time.monotonic()
 
+    @property
+    def process(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def has_process(self) -> bool:
         """Whether the process has not ended, or its end has not been seen."""
         return self._process.returncode is None
