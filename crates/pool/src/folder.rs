@@ -58,6 +58,24 @@ fn failed(path: &Path, what: &'static str, error: &io::Error) -> PoolError {
     PoolError::Disk { file: path.display().to_string(), what, why: error.to_string() }
 }
 
+/// Returns the names of the files in a folder, which need not be locked.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, PoolError> {
+    let listed = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<io::Result<_>>()
+    });
+    listed.map_err(|error| failed(folder, "listed", &error))
+}
+
+/// Returns the bytes of a file in a folder, which need not be locked; `None` if there is no such file.
+pub(crate) fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
+    let path = folder.join(name);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(&path, "read", &error)),
+    }
+}
+
 impl Disk for Folder {
     /// Returns a number from the lock's inode and, where the file system has it, the time at which it was made.
     fn number(&self) -> Result<u64, PoolError> {
@@ -71,19 +89,11 @@ impl Disk for Folder {
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
-        let listed = fs::read_dir(&self.path).and_then(|entries| {
-            entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<io::Result<_>>()
-        });
-        listed.map_err(|error| failed(&self.path, "listed", &error))
+        names(&self.path)
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PoolError> {
-        let path = self.path.join(name);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&path, "read", &error)),
-        }
+        read(&self.path, name)
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {

@@ -15,8 +15,8 @@ use crate::sizes::{MOST_BUNDLES, PoolId};
 
 /// The format of all files.
 const FORMAT: u32 = 1;
-const HEADER: &str = "pool";
-const LEDGER: &str = ".ledger";
+pub(crate) const HEADER: &str = "pool";
+pub(crate) const LEDGER: &str = ".ledger";
 const BLOCKS: &str = ".blocks";
 const NEW: &str = ".new";
 
@@ -34,14 +34,14 @@ pub struct Owner {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header {
-    id: PoolId,
+pub(crate) struct Header {
+    pub id: PoolId,
     /// The number of the folder in which it was made.
     folder: u64,
-    owner: Owner,
+    pub owner: Owner,
     /// The prices by which runs are planned, in the caller's format.
     prices: Vec<u8>,
-    life: Life,
+    pub life: Life,
 }
 
 /// Why a pool is dead that a process found in use.
@@ -75,7 +75,7 @@ impl Open {
 pub struct Pool<D: Disk = Folder> {
     disk: D,
     key: StoreKey,
-    header: Header,
+    pub(crate) header: Header,
     lots: BTreeMap<LotId, Open>,
     failed: Option<PoolError>,
 }
@@ -227,7 +227,7 @@ impl<D: Disk> Pool<D> {
         Ok(())
     }
 
-    fn store_header(&mut self) -> Result<(), PoolError> {
+    pub(crate) fn store_header(&mut self) -> Result<(), PoolError> {
         let key = self.key.of_file(&[b"header"]);
         let stored = sealed(&key, HEADER, &self.header).and_then(|file| replace(&mut self.disk, HEADER, &file));
         stored.map_err(|error| self.fail(error))
@@ -482,13 +482,13 @@ fn check(made: &Owner, here: &Owner) -> Result<(), PoolError> {
     Ok(())
 }
 
-fn file_of(id: LotId, kind: &str) -> String {
+pub(crate) fn file_of(id: LotId, kind: &str) -> String {
     let name: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
     name + kind
 }
 
 /// Returns the lot of which a file of this kind is.
-fn lot_named(name: &str, kind: &str) -> Option<LotId> {
+pub(crate) fn lot_named(name: &str, kind: &str) -> Option<LotId> {
     let digits = name.strip_suffix(kind).filter(|digits| digits.len() == 64)?;
     let byte = |i: usize| digits.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
@@ -523,7 +523,7 @@ fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> 
     }
 }
 
-fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &[u8]) -> Result<T, PoolError> {
+pub(crate) fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &[u8]) -> Result<T, PoolError> {
     let altered = || PoolError::Altered { file: name.into() };
     let (format, sealed) = file.split_first_chunk().ok_or_else(altered)?;
     match u32::from_le_bytes(*format) {

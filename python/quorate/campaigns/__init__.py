@@ -35,6 +35,7 @@ from quorate.campaigns._counts import Counts, counts
 from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFull
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._intake import Intake
+from quorate.campaigns._marks import Marks
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._sealing import KeptKey
@@ -64,6 +65,7 @@ __all__ = [
     "KeptKey",
     "Limits",
     "Lost",
+    "Marks",
     "Proofs",
     "Refused",
     "Settings",

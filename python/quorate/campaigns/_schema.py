@@ -144,6 +144,11 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         # What a job's process measured, beside what its dry runs predicted: JSON.
         "ALTER TABLE jobs ADD COLUMN measured BLOB",
     ),
+    (
+        # Of a making for the pool: the number of starts for which there were to be correlations. NULL for jobs.
+        "ALTER TABLE jobs ADD COLUMN making INTEGER",
+        "CREATE INDEX makings ON jobs (number) WHERE making IS NOT NULL",
+    ),
 )
 
 #: The version that this release writes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._health import PeerState, waits_for
+from quorate.jobs._pools import Level, Pools
 from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, revoke, revoke_within
 from quorate.jobs._queue import Job, Queue, Started
 from quorate.jobs._runner import isolated
@@ -17,8 +18,10 @@ __all__ = [
     "Approved",
     "Job",
     "Jobs",
+    "Level",
     "Limit",
     "PeerState",
+    "Pools",
     "Program",
     "Queue",
     "Schedules",
