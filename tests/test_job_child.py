@@ -27,7 +27,7 @@ from quorate._session._signals import Terminated
 from quorate.campaigns import Refused, StoreError, StoreFull
 from quorate.errors import CheatingDetected, ConfigError, NotApproved, PeerTimeout
 from quorate.jobs import Queue, _runner, _watch
-from quorate.jobs._child import PoolInUse, _connected, named, plain
+from quorate.jobs._child import PoolInUse, connected, named, plain
 from quorate.jobs._runner import Runner, check_child, session_of
 from quorate.jobs._watch import Report
 from quorate_client.job import MOST_RESULT_BYTES
@@ -458,10 +458,10 @@ def test_a_pool_in_use_queues_the_job_again(tmp_path: Path) -> None:
     spec = {"config": str(config), "session": "x", "options": {}}
     with (folder / "lock").open("wb") as lock:
         with pytest.raises(ConfigError):
-            _connected(spec)
+            connected(spec)
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(PoolInUse) as caught:
-            _connected(spec)
+            connected(spec)
     assert named(caught.value) == "PoolInUse" and "PoolInUse" in _watch._UNCONNECTED
     assert Report.of(b'{"error": "PoolInUse"}\n') == Report(False, "PoolInUse", None)
 

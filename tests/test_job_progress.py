@@ -121,14 +121,14 @@ def test_progress_is_over_when_nothing_is_reported(watch: tuple[Watch, int], mon
 def test_a_process_reports_and_never_waits_for_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     heard, told = os.pipe()
     os.set_blocking(told, False)
-    _child._tell_progress(told, 2, "offline", 0.25, 10.4)
-    _child._tell_progress(told, 2, "online", 0.0, 0.0)
+    _child.tell_progress(told, 2, "offline", 0.25, 10.4)
+    _child.tell_progress(told, 2, "online", 0.0, 0.0)
     one, two = (JobProgress.of(json.loads(text)) for text in os.read(heard, 4096).splitlines())
     assert (one, two) == (JobProgress(2, "offline", 250, 10, 31), JobProgress(2, "online", 0, 0, None))
     for _ in range(2000):  # more than a pipe holds
-        _child._tell_progress(told, 2, "online", 0.5, 1.0)
+        _child.tell_progress(told, 2, "online", 0.5, 1.0)
     os.close(heard)
-    _child._tell_progress(told, 2, "online", 0.5, 1.0)
+    _child.tell_progress(told, 2, "online", 0.5, 1.0)
     os.close(told)
 
 

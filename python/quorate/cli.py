@@ -26,6 +26,7 @@ from quorate._command._jobs import add_job, run_job
 from quorate._command._kept import add_kept, run_kept
 from quorate._command._keygen import keygen
 from quorate._command._operators import add_operator, run_operator
+from quorate._command._pools import add_pool, run_pool
 from quorate._command._preprocess import add_preprocess, run_preprocess
 from quorate._command._programs import add_program, run_program
 from quorate._families import DEFAULT, FAMILIES, choices, description, listed
@@ -69,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     add_preprocess(preprocess)
     add_file_options(preprocess, one_party=True)
     _add_options(preprocess)
+
+    add_pool(commands.add_parser("pool", help="what this party's pool has, and certificates that change"))
 
     keygen = commands.add_parser(
         "keygen", help="creates the TLS key and certificate of a party, and prints the fingerprint"
@@ -479,6 +482,7 @@ _COMMANDS = {
     "program": run_program,
     "operator": run_operator,
     "job": run_job,
+    "pool": run_pool,
     "kept": run_kept,
     "models": _models,
     "protocols": _protocols,

@@ -64,14 +64,6 @@ impl Folder {
         Ok(Folder { path: path.into(), _lock: lock, birth: Cell::default(), replaced: vec![] })
     }
 
-    /// Returns the inode and the birth of a file.
-    fn origin(&self, name: &str, file: &File) -> Result<(u64, Duration), PoolError> {
-        let stated = file.metadata().map_err(|error| failed(&self.path.join(name), "read", &error))?;
-        let birth = stated.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let no_births = || PoolError::NoBirths { folder: self.path.display().to_string() };
-        Ok((stated.ino(), birth.filter(|birth| !birth.is_zero()).ok_or_else(no_births)?))
-    }
-
     fn opened(&self, name: &str, what: &'static str) -> Result<File, PoolError> {
         let path = self.path.join(name);
         let options = OpenOptions::new().create(true).truncate(false).write(true).mode(FILE_MODE).open(&path);
@@ -95,13 +87,42 @@ fn number_of(inode: u64, birth: Duration) -> u64 {
     u64::from_le_bytes(number)
 }
 
+/// Returns the inode and the birth of a file in a folder.
+fn origin(folder: &Path, name: &str, file: &File) -> Result<(u64, Duration), PoolError> {
+    let stated = file.metadata().map_err(|error| failed(&folder.join(name), "read", &error))?;
+    let birth = stated.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let no_births = || PoolError::NoBirths { folder: folder.display().to_string() };
+    Ok((stated.ino(), birth.filter(|birth| !birth.is_zero()).ok_or_else(no_births)?))
+}
+
+/// Returns the names of the files in a folder, which need not be locked.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, PoolError> {
+    let listed = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<io::Result<_>>()
+    });
+    listed.map_err(|error| failed(folder, "listed", &error))
+}
+
+/// Returns a file in a folder, which need not be locked, and its birth; `None` if there is no such file.
+pub(crate) fn read(folder: &Path, name: &str) -> Result<Option<(Stored, Duration)>, PoolError> {
+    let path = folder.join(name);
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| failed(&path, "read", &error))?,
+    };
+    let (inode, birth) = origin(folder, name, &file)?;
+    let mut bytes = vec![];
+    file.read_to_end(&mut bytes).map_err(|error| failed(&path, "read", &error))?;
+    Ok(Some((Stored { number: number_of(inode, birth), bytes }, birth)))
+}
+
 impl Disk for Folder {
     fn create(&mut self, name: &str) -> Result<u64, PoolError> {
         let (path, start) = (self.path.join(name), Instant::now());
         loop {
             self.remove(name)?; // what a crash has left may be a file of a backup
             let made = OpenOptions::new().create_new(true).write(true).mode(FILE_MODE).open(&path);
-            let (inode, birth) = self.origin(name, &made.map_err(|error| failed(&path, "written", &error))?)?;
+            let (inode, birth) = origin(&self.path, name, &made.map_err(|error| failed(&path, "written", &error))?)?;
             if birth != self.birth.get() {
                 self.birth.set(birth);
                 return Ok(number_of(inode, birth));
@@ -114,23 +135,13 @@ impl Disk for Folder {
     }
 
     fn names(&self) -> Result<Vec<String>, PoolError> {
-        let listed = fs::read_dir(&self.path).and_then(|entries| {
-            entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<io::Result<_>>()
-        });
-        listed.map_err(|error| failed(&self.path, "listed", &error))
+        names(&self.path)
     }
 
     fn read(&self, name: &str) -> Result<Option<Stored>, PoolError> {
-        let path = self.path.join(name);
-        let mut file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(|error| failed(&path, "read", &error))?,
-        };
-        let (inode, birth) = self.origin(name, &file)?;
+        let Some((stored, birth)) = read(&self.path, name)? else { return Ok(None) };
         self.birth.set(self.birth.get().max(birth));
-        let mut bytes = vec![];
-        self.on(name, "read", file.read_to_end(&mut bytes).map(drop))?;
-        Ok(Some(Stored { number: number_of(inode, birth), bytes }))
+        Ok(Some(stored))
     }
 
     fn read_at(&self, name: &str, start: u64, bytes: &mut [u8]) -> Result<(), PoolError> {

@@ -16,8 +16,8 @@ use crate::sizes::{MOST_BUNDLES, PoolId};
 
 /// The format of all files.
 const FORMAT: u32 = 2;
-const HEADER: &str = "pool";
-const LEDGER: &str = ".ledger";
+pub(crate) const HEADER: &str = "pool";
+pub(crate) const LEDGER: &str = ".ledger";
 const BLOCKS: &str = ".blocks";
 const NEW: &str = ".new";
 
@@ -35,12 +35,12 @@ pub struct Owner {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header {
-    id: PoolId,
-    owner: Owner,
+pub(crate) struct Header {
+    pub id: PoolId,
+    pub owner: Owner,
     /// The prices by which runs are planned, in the caller's format.
     prices: Vec<u8>,
-    life: Life,
+    pub life: Life,
 }
 
 /// Why a pool is dead that a process found in use.
@@ -74,7 +74,7 @@ impl Open {
 pub struct Pool<D: Disk = Folder> {
     disk: D,
     key: StoreKey,
-    header: Header,
+    pub(crate) header: Header,
     lots: BTreeMap<LotId, Open>,
     failed: Option<PoolError>,
 }
@@ -239,7 +239,7 @@ impl<D: Disk> Pool<D> {
         Ok(())
     }
 
-    fn store_header(&mut self) -> Result<(), PoolError> {
+    pub(crate) fn store_header(&mut self) -> Result<(), PoolError> {
         let key = self.key.of_file(&[b"header"]);
         let stored = replace(&mut self.disk, HEADER, |number| sealed(&key, HEADER, (number, &self.header)));
         stored.map_err(|error| self.fail(error))
@@ -497,13 +497,13 @@ fn check(made: &Owner, here: &Owner) -> Result<(), PoolError> {
     Ok(())
 }
 
-fn file_of(id: LotId, kind: &str) -> String {
+pub(crate) fn file_of(id: LotId, kind: &str) -> String {
     let name: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
     name + kind
 }
 
 /// Returns the lot of which a file of this kind is.
-fn lot_named(name: &str, kind: &str) -> Option<LotId> {
+pub(crate) fn lot_named(name: &str, kind: &str) -> Option<LotId> {
     let digits = name.strip_suffix(kind).filter(|digits| digits.len() == 64)?;
     let byte = |i: usize| digits.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
@@ -540,7 +540,7 @@ fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> 
 
 /// Opens a sealed file, which must be the one that it was sealed for: the bytes of an earlier one, put back in its place,
 /// are refused.
-fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &Stored) -> Result<T, PoolError> {
+pub(crate) fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &Stored) -> Result<T, PoolError> {
     let altered = || PoolError::Altered { file: name.into() };
     let (format, sealed) = file.bytes.split_first_chunk().ok_or_else(altered)?;
     match u32::from_le_bytes(*format) {

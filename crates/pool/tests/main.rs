@@ -5,3 +5,4 @@ mod disks;
 mod folders;
 mod lives;
 mod places;
+mod upkeep;

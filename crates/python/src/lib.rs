@@ -43,6 +43,8 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(tools::families, module)?)?;
     module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(pools::pool_levels, module)?)?;
+    module.add_function(wrap_pyfunction!(pools::rebind_pool, module)?)?;
     #[cfg(feature = "replay")]
     module.add_class::<replay::Recording>()?;
     module.add("OPTIMISED", !cfg!(debug_assertions))?;

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from quorate import _quorate
 from quorate._source import at
 from quorate._syncing import sync_folder
 from quorate.errors import ConfigError
@@ -21,12 +22,40 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PoolFolder", "pool_of"]
+__all__ = ["PoolFolder", "PoolHeld", "pool_of"]
 
 _KEY_BYTES = 32
 
 #: How file systems without hard links refuse one: FAT, many FUSE and SMB mounts.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolHeld:
+    """What a pool has.
+
+    Attributes:
+        id: its name, the same at all parties.
+        state: "free"; where parties may cheat, "idle", "in use", or "dead: " and the reason.
+        lots: by name, the bundles that are left, the places that were used or given up, the bytes of a bundle on the
+            disk of this party, and the number of correlations in it by kind.
+    """
+
+    id: str
+    state: str
+    lots: dict[str, tuple[int, int, int, dict[str, int]]]
+
+    def left(self, lot: str) -> int:
+        """Returns the bundles that are left in a lot."""
+        return self.lots[lot][0] if lot in self.lots else 0
+
+    def can_stop(self) -> bool:
+        """Whether a making that is interrupted can go on later."""
+        return self.state == "free"
+
+    def takes_more(self) -> bool:
+        """Whether correlations can be made for this pool, or for a new one in its place."""
+        return self.state != "idle" or not any(lot[0] for lot in self.lots.values())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +91,15 @@ class PoolFolder:
             what = f"has {len(key)} bytes instead of {_KEY_BYTES}"
             raise ConfigError(f"the pool's key {self.key_file} {what}: it is another file")
         return key
+
+    def held(self) -> PoolHeld | None:
+        """Returns what the pool has, also while another process uses it; None if there is none.
+
+        Raises:
+            ConfigError: the key or the pool's files cannot be read.
+        """
+        told = _quorate.pool_levels(str(self.folder), self.key())
+        return None if told is None else PoolHeld(**told)
 
     def is_used(self) -> bool:
         """Whether a process uses the pool now, by the lock that the native module takes."""

@@ -36,6 +36,7 @@ from quorate.campaigns._errors import Lost, Refused, Spent, StoreError, StoreFul
 from quorate.campaigns._freeze import Frozen, freeze
 from quorate.campaigns._holders import Holder, holders, kept_by
 from quorate.campaigns._intake import Intake
+from quorate.campaigns._marks import Marks
 from quorate.campaigns._proofs import Proofs, shown_bits, shown_words
 from quorate.campaigns._results import expire
 from quorate.campaigns._sealing import KeptKey
@@ -66,6 +67,7 @@ __all__ = [
     "KeptKey",
     "Limits",
     "Lost",
+    "Marks",
     "Proofs",
     "Refused",
     "Settings",

@@ -154,6 +154,11 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             'kind', kind, 'name', name, 'subject', lower(hex(subject))) AS BLOB) FROM acts_before ORDER BY number""",
         "DROP TABLE acts_before",
     ),
+    (
+        # Of a making for the pool: the number of starts for which there were to be correlations. NULL for jobs.
+        "ALTER TABLE jobs ADD COLUMN making INTEGER",
+        "CREATE INDEX makings ON jobs (number) WHERE making IS NOT NULL",
+    ),
 )
 
 #: The version that this release writes.

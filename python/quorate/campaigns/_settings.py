@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from quorate.campaigns._marks import Marks, marks_of
 from quorate.campaigns._sealing import KEY_BYTES
 from quorate.errors import ConfigError
 
@@ -36,6 +37,9 @@ PEER_TIMEOUT_S = 10.0
 
 #: Jobs that may run at the same time, at most.
 MOST_AT_ONCE = 16
+
+#: Protocols whose pools cannot be added to: their correlations are under the keys of one session.
+_ONE_MAKING = ("spdz2k",)
 
 #: A name or an address of a host, as browsers send it.
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
@@ -97,6 +101,7 @@ class Settings:
         peer_timeout_s: seconds after which a server that does not answer is unreachable.
         console: where operators reach the console, if there is one.
         audit: the party's audit log, if `party.toml` names one.
+        marks: the marks between which the pool is kept, for each program.
     """
 
     me: int
@@ -117,6 +122,7 @@ class Settings:
     peer_timeout_s: float = PEER_TIMEOUT_S
     console: ConsoleSettings | None = None
     audit: Path | None = None
+    marks: tuple[Marks, ...] = ()
 
     @staticmethod
     def read(config: str | os.PathLike[str]) -> Settings:
@@ -144,10 +150,12 @@ class Settings:
         metrics = serve.loopback("metrics") if "metrics" in serve.fields else None
         console = _console(serve, certificate, key) if "console" in serve.fields else None
         audit = party.path("audit") if "audit" in party.fields else None
-        serve.done(["listen", *names, "party", "limits", "jobs", "metrics", "console"])
+        marks = _marks(serve, party, protocol) if "pool" in serve.fields else ()
+        serve.done(["listen", *names, "party", "limits", "jobs", "pool", "metrics", "console"])
         where, keys = (me, protocol, host, port, certificate, key), (store, store_key, service_key)
         timeout, limits_ = _peer_timeout_s(party), Limits(**stated)
         told: dict[str, Any] = {"at_once": at_once, "peer_timeout_s": timeout, "console": console, "audit": audit}
+        told["marks"] = marks
         return Settings(*where, *keys, limits_, party.file, len(parties), jobs, metrics, **told)
 
 
@@ -191,6 +199,19 @@ def _jobs(serve: _File) -> tuple[Path, int]:
         what = "processes share the port of their party on Linux only"
         raise ConfigError(f"{serve.file}: `jobs.at_once` must be 1 on this system: {what}")
     return jobs, at_once
+
+
+def _marks(serve: _File, party: _File, protocol: str) -> tuple[Marks, ...]:
+    """Reads the marks of the pool."""
+    marks = marks_of(serve.fields.pop("pool"), serve.file)
+    if marks and "pool" not in party.fields:
+        raise ConfigError(
+            f'{serve.file} has [[pool]], and {party.file} has no pool: name its folder, as in pool = "pool"'
+        )
+    if len(marks) > 1 and protocol in _ONE_MAKING:
+        what = f"a pool of {protocol} is made in one session, so [[pool]] may stand once"
+        raise ConfigError(f"{serve.file}: {what}: leave the program that is asked for most")
+    return marks
 
 
 def _peer_timeout_s(party: _File) -> float:

@@ -75,6 +75,7 @@ _PAGES = {
     "/programs": ("programs.html", "programs"),
     "/proposals": ("proposals.html", "proposals"),
     "/jobs": ("jobs.html", "jobs_page"),
+    "/pools": ("pools.html", "pools"),
     "/metrics": ("metrics.html", "metrics"),
     "/audit": ("audit.html", "audit"),
     "/acts": ("acts.html", "acts"),

@@ -18,6 +18,7 @@ from quorate.console._acts import digest_of
 from quorate.console._audit import last_entries
 from quorate.console._history import plots
 from quorate.console._plans import Planned, Plans
+from quorate.console._pools import pool_fields
 from quorate.console._proposals import Proposal, load, waiting
 from quorate.console._source import lines_of
 from quorate.errors import ConfigError
@@ -164,6 +165,10 @@ class Pages:
         standing = [] if self.jobs is None else [one for one in self.jobs.schedules.all() if one.state(now) == "active"]
         jobs = [_job_fields(job, names) for job in reversed(self._last_jobs())]
         return {"jobs": jobs, "standing": [(one, names.get(one.program, ""), one.next(now)) for one in standing]}
+
+    def pools(self) -> dict[str, Any]:
+        """The levels of the pool, and the last makings."""
+        return pool_fields(self.jobs, {one.hash: one.name for one in approved_programs(self.store)})
 
     def job(self, id_: bytes, trouble: str = "") -> dict[str, Any]:
         """One job, without its result; what it will reveal if it waits and its plan was made.

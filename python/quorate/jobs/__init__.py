@@ -5,6 +5,7 @@ from __future__ import annotations
 from quorate.jobs._events import EVENT, FIELDS, about
 from quorate.jobs._folders import Folder
 from quorate.jobs._health import PeerState, waits_for
+from quorate.jobs._pools import Level, Pools
 from quorate.jobs._programs import Approved, approve, approve_within, approved, code_of, load, revoke, revoke_within
 from quorate.jobs._queue import Job, Queue, Started, resume_within
 from quorate.jobs._runner import isolated
@@ -19,8 +20,10 @@ __all__ = [
     "Folder",
     "Job",
     "Jobs",
+    "Level",
     "Limit",
     "PeerState",
+    "Pools",
     "Program",
     "Queue",
     "Schedules",

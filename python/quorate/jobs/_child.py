@@ -40,7 +40,9 @@ from quorate.stats import Stats
 from quorate.tables._inputs import MINE
 from quorate_client.job import MOST_RESULT_BYTES, canonical
 
-__all__ = ["PoolInUse", "first_line", "main", "named", "own_input", "plain"]
+__all__ = [
+    "PoolInUse", "connected", "first_line", "main", "named", "own_input", "plain", "tell", "tell_progress",
+]  # fmt: skip
 
 _GRACE_S = 5.0
 
@@ -64,26 +66,26 @@ def _run() -> int:
         compiled = compile(code, name, "exec", dont_inherit=True)
         settings.approve = spec["runs"]
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
-        with _connected(spec) as mpc:
-            _tell(report, {"connected": True})
-            listen(functools.partial(_tell_progress, told))
+        with connected(spec) as mpc:
+            tell(report, {"connected": True})
+            listen(functools.partial(tell_progress, told))
             result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
             measured = _measured(mpc.stats())
     except BaseException as error:
         traceback.print_exc()
         word = named(error)
         if word != "Ended":
-            _tell(report, {"error": word})
+            tell(report, {"error": word})
         return 1
     if len(result) > MOST_RESULT_BYTES:
         sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
-        _tell(report, {"error": "TooLarge"})
+        tell(report, {"error": "TooLarge"})
         return 1
-    _tell(report, {"result": result.decode("ascii"), "measured": measured})
+    tell(report, {"result": result.decode("ascii"), "measured": measured})
     return 0
 
 
-def _connected(spec: dict[str, Any]) -> Session:
+def connected(spec: dict[str, Any]) -> Session:
     """Opens the session of the job.
 
     Raises:
@@ -193,7 +195,7 @@ def named(error: BaseException) -> str:
     return next(names, "ProgramError")
 
 
-def _tell_progress(told: int, run: int, phase: str, share: float, seconds: float) -> None:
+def tell_progress(told: int, run: int, phase: str, share: float, seconds: float) -> None:
     """Reports how far a run is; the report is dropped if the server has not read those before."""
     left = round(seconds / share * (1 - share)) if share > 0 else None
     fields = {"run": run, "phase": phase, "permille": int(1000 * share), "seconds": round(seconds), "left": left}
@@ -201,7 +203,8 @@ def _tell_progress(told: int, run: int, phase: str, share: float, seconds: float
         os.write(told, json.dumps(fields).encode() + b"\n")
 
 
-def _tell(report: int, fields: dict[str, Any]) -> None:
+def tell(report: int, fields: dict[str, Any]) -> None:
+    """Writes a line of the report."""
     view = memoryview(json.dumps(fields).encode() + b"\n")
     while view:
         view = view[os.write(report, view) :]

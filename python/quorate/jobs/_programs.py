@@ -20,6 +20,7 @@ __all__ = [
     "approve_within",
     "approved",
     "check_covered",
+    "check_makes",
     "check_terms",
     "code_of",
     "load",
@@ -141,6 +142,27 @@ def load(connection: sqlite3.Connection, program: bytes, requester: bytes) -> Pr
         f"no program with the hash {program.hex()} is approved here for this key",
         "compare the file with this server's operator, line ends too, and ask for an approval",
     )
+
+
+def check_makes(connection: sqlite3.Connection, program: bytes, parameters: Mapping[str, Parameter]) -> Program:
+    """Checks that a program is approved with some parameters for anybody, and may start again; returns it.
+
+    Raises:
+        Refused: it is not, or it reads a campaign, whose clients are not there before it is read.
+    """
+    query = "SELECT name, code, terms FROM programs WHERE hash = ? AND revoked_at IS NULL"
+    row = connection.execute(query, (program,)).fetchone()
+    if row is None:
+        raise Refused(409, f"no program {program.hex()} is approved here", "ask this server's operator to approve it")
+    found = Program(row[0], row[1], _terms(row[2]))
+    if found.hash != program:
+        raise Refused(409, "the program was altered in this server's store", "ask its operator to approve it")
+    found.terms.check(parameters)
+    if found.terms.campaigns(parameters):
+        raise Refused(409, "the program reads a campaign, for which no pool is made", "leave it out of [[pool]]")
+    if _uses(connection, program, 0) >= found.terms.times:
+        raise Refused(409, "all uses of the program are used", "ask this server's operator to approve more")
+    return found
 
 
 def check_terms(

@@ -3,6 +3,7 @@
     (request) -> queued -> running -> done | failed | cancelled
                  queued -> cancelled | expired | refused
                  running -> queued      if no program got a session here
+    (making)  -> running -> done | failed | cancelled
 
 A use is counted in the change that makes a job run, before its process exists. So a server that is killed may count a
 use of a program that never ran, and never runs one that it did not count.
@@ -17,7 +18,8 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 
 from quorate.campaigns import Refused, Store
-from quorate.jobs._programs import TooOften, check_covered, load
+from quorate.jobs._making import Making
+from quorate.jobs._programs import TooOften, check_covered, check_makes, load
 from quorate.jobs._terms import Program, time_text
 from quorate_client.job import FINAL, JobRequest
 from quorate_client.schedule import StandingRequest
@@ -60,6 +62,7 @@ class Job:
         result: its result, sealed; None in lists.
         standing, at: the id of the standing request that gave it, and its time; None for other jobs.
         measured: what its session took, as its process reported: JSON, or None.
+        making: of a making, the number of starts for which there were to be correlations; None for jobs.
     """
 
     number: int
@@ -78,10 +81,13 @@ class Job:
     standing: bytes | None
     at: int | None
     measured: bytes | None
+    making: int | None
 
     @property
-    def asked(self) -> JobRequest | StandingRequest:
+    def asked(self) -> JobRequest | StandingRequest | Making:
         """The request."""
+        if self.making is not None:
+            return Making.from_json(self.request)
         return (JobRequest if self.standing is None else StandingRequest).from_json(self.request)
 
 
@@ -146,7 +152,7 @@ class Queue:
         check_covered(connection, program, request.requester, request.parameters, now, waiting)
         # Jobs of standing requests are limited by these alone, so that neither kind takes the room of the other.
         query = f"""SELECT count(*), coalesce(sum(requester = ?), 0) FROM jobs
-            WHERE standing IS NULL AND state IN {_ACTIVE}"""  # noqa: S608
+            WHERE standing IS NULL AND making IS NULL AND state IN {_ACTIVE}"""  # noqa: S608
         in_all, of_one = connection.execute(query, (request.requester,)).fetchone()
         query = "SELECT count(*) FROM jobs WHERE requester = ? AND standing IS NULL"
         (kept,) = connection.execute(query, (request.requester,)).fetchone()
@@ -168,7 +174,7 @@ class Queue:
 
     def of(self, requester: bytes) -> list[Job]:
         """Returns the last jobs of a requester, the newest first."""
-        query = f"SELECT {_LISTED} FROM jobs WHERE requester = ? ORDER BY number DESC LIMIT ?"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs WHERE requester = ? AND making IS NULL ORDER BY number DESC LIMIT ?"  # noqa: S608
         given = (requester, MOST_LISTED)
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query, given).fetchall())]
 
@@ -179,12 +185,12 @@ class Queue:
 
     def all(self) -> list[Job]:
         """Returns all jobs, in the order of their arrival."""
-        query = f"SELECT {_LISTED} FROM jobs ORDER BY number"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs WHERE making IS NULL ORDER BY number"  # noqa: S608
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query).fetchall())]
 
     def last(self, most: int) -> list[Job]:
         """Returns the last jobs, in the order of their arrival, without their results."""
-        query = f"SELECT {_LISTED} FROM jobs ORDER BY number DESC LIMIT ?"  # noqa: S608
+        query = f"SELECT {_LISTED} FROM jobs WHERE making IS NULL ORDER BY number DESC LIMIT ?"  # noqa: S608
         rows = self._store.read(lambda c: c.execute(query, (most,)).fetchall())
         return [Job(*row) for row in reversed(rows)]
 
@@ -200,9 +206,58 @@ class Queue:
 
     def counts(self) -> dict[tuple[bytes, str], int]:
         """Returns the number of jobs for each program that has any, and each state."""
-        query = "SELECT program, state, count(*) FROM jobs GROUP BY program, state"
+        query = "SELECT program, state, count(*) FROM jobs WHERE making IS NULL GROUP BY program, state"
         rows = self._store.read(lambda c: c.execute(query).fetchall())
         return {(program, state): number for program, state, number in rows}
+
+    def makings(self, most: int) -> list[Job]:
+        """Returns the last makings with their results, the newest first."""
+        query = f"SELECT {_COLUMNS} FROM jobs WHERE making IS NOT NULL ORDER BY number DESC LIMIT ?"  # noqa: S608
+        return [Job(*row) for row in self._store.read(lambda c: c.execute(query, (most,)).fetchall())]
+
+    def check_making(self, making: Making) -> None:
+        """Checks that a making could start now, and changes nothing. One that runs already passes.
+
+        Raises:
+            Refused: it cannot: 503 not now; 409 it has run, or this server's approval does not cover it.
+        """
+        self._store.read(lambda connection: self._makeable(connection, making))
+
+    def _makeable(self, connection: sqlite3.Connection, making: Making) -> Program | None:
+        """Returns the program of a making that may start; None if it runs already.
+
+        Raises:
+            Refused: as for `check_making`.
+        """
+        found = _find(connection, making.id)
+        if found is not None and found.state == "running":
+            return None
+        if found is not None:
+            raise Refused(409, "this making has ended here", "propose another one")
+        if is_halted(connection):
+            raise halted(503)
+        program = check_makes(connection, bytes.fromhex(making.program), making.parameters)
+        self._check_slot(connection, ())
+        return program
+
+    def start_making(self, making: Making) -> Started | None:
+        """Makes a making run, on the disk; returns None if it runs already.
+
+        Raises:
+            Refused: as for `check_making`.
+        """
+
+        def change(connection: sqlite3.Connection) -> Started | None:
+            program, now = self._makeable(connection, making), int(self._clock())
+            if program is None:
+                return None
+            row = (making.id, program.hash, making.requester, making.json, b"", now, now, making.times)
+            query = """INSERT INTO jobs (id, program, requester, request, signature, until, state, changed_at, making)
+                VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)"""
+            connection.execute(query, row)
+            return Started(_known(connection, making.id), program, {})
+
+        return self._store.write(change).result()
 
     def check_deployment(self, request: JobRequest | StandingRequest) -> None:
         """Compares the deployment that a request is for with this one.
@@ -242,6 +297,8 @@ class Queue:
         if found.at is not None and found.at > now:  # the clock was set back
             raise Refused(425, f"the time of this job is {time_text(found.at)}", "start it then")
         request = found.asked
+        if isinstance(request, Making):
+            raise Refused(409, "this is a making", "start it as one")
         self.check_deployment(request)
         if is_halted(connection):
             raise halted(503)
@@ -379,8 +436,12 @@ class Queue:
             connection.execute("DELETE FROM uses WHERE job = ?", (job,))
             attempts = found.attempts + 1
             pause = min(_PAUSE_S << min(attempts, 8), _LONGEST_PAUSE_S)
-            is_cancelled = state == "queued" and found.cancel != 0
-            self._move(connection, job, "running", "cancelled" if is_cancelled else state, why)
+            next_ = state
+            if state == "queued" and found.cancel != 0:
+                next_ = "cancelled"
+            elif state == "queued" and found.making is not None:
+                next_ = "failed"  # server 0 proposes another one
+            self._move(connection, job, "running", next_, why)
             query = "UPDATE jobs SET attempts = ?, not_before = ? WHERE id = ?"
             connection.execute(query, (attempts, int(self._clock()) + pause, job))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import fcntl
 import json
 import logging
@@ -26,6 +27,7 @@ from quorate.campaigns import MOST_AT_ONCE, Refused, Store, holders, kept_by
 from quorate.errors import ConfigError
 from quorate.jobs._events import about
 from quorate.jobs._folders import Folder
+from quorate.jobs._making import Making
 from quorate.jobs._queue import Queue, Started
 from quorate.jobs._watch import END_S, Watch, close_pipes, until_stored
 from quorate_client.job import JobProgress
@@ -48,6 +50,7 @@ if sys.argv[1] not in sys.path:
 """
 _PACKAGES = str(Path(errors.__file__).resolve().parent.parent)
 _CHILD = "from quorate.jobs._child import main"
+_MAKER = "from quorate._command._makings import main"
 
 
 def isolated(code: str, *arguments: str) -> list[str]:
@@ -131,6 +134,28 @@ class Runner:
                 started = self._queue.start(job)
                 if started is not None:
                     self._spawn(started, lock)
+            finally:
+                os.close(lock)
+
+    def start_making(self, making: Making, timeout_s: int) -> None:
+        """Starts the process of a making; does nothing if it runs already.
+
+        Raises:
+            Refused: it cannot start: 503 not now; 409 never.
+            StoreError: the store cannot be used.
+        """
+        with self._mutex:
+            if self._stopping.is_set():
+                raise Refused(503, "this server is about to end", "try later", 10)
+            lock = self._take_lock(making.id)
+            if lock is None:
+                return
+            try:
+                started = self._queue.start_making(making)
+                if started is not None:
+                    limited = dataclasses.replace(started.program.terms, timeout_s=timeout_s)
+                    program = dataclasses.replace(started.program, terms=limited)
+                    self._spawn(dataclasses.replace(started, program=program), lock)
             finally:
                 os.close(lock)
 
@@ -226,7 +251,7 @@ class Runner:
                 (read, write), (hear, tell) = _pipe(undo), _pipe(undo)
                 with os.fdopen(write, "wb"), os.fdopen(tell, "wb"):  # its copies here are closed in each case
                     spec = self._spec(started, Path(made.name))
-                    process = self._process(made.name, (write, tell), (lock, made.lock))
+                    process = self._process(started, made.name, (write, tell), (lock, made.lock))
                 undo.callback(_discard, process)
                 fields = about("job.started", job.hex(), program=started.program.hash.hex(), process=process.pid)
                 LOG.info("job %s of %s starts for %s, parameters: %s, as process %s", *what, process.pid, extra=fields)
@@ -258,9 +283,12 @@ class Runner:
         except RuntimeError:
             self._waits_again(job)
 
-    def _process(self, folder: str, reports: tuple[int, int], locks: tuple[int, int]) -> subprocess.Popen[bytes]:
+    def _process(
+        self, started: Started, folder: str, reports: tuple[int, int], locks: tuple[int, int]
+    ) -> subprocess.Popen[bytes]:
+        main = _CHILD if started.job.making is None else _MAKER
         return subprocess.Popen(  # noqa: S603 - the command is this interpreter
-            isolated(f"{_CHILD}\nsys.exit(main())", *map(str, reports)),
+            isolated(f"{main}\nsys.exit(main())", *map(str, reports)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,  # what it prints goes to this server's log
             stderr=subprocess.STDOUT,
@@ -280,7 +308,7 @@ class Runner:
         begun, job = time.monotonic(), started.job.id
         try:
             state = watch.run(spec)
-            if self._on_end is not None:
+            if self._on_end is not None and started.job.making is None:
                 self._on_end(started.program.hash, state, time.monotonic() - begun)
         finally:
             folder.cleanup()
@@ -295,7 +323,7 @@ class Runner:
             file = folder / f"{name}.json"
             file.write_bytes(text)
             parameters[name] = str(file)
-        fields = {
+        fields: dict[str, Any] = {
             "name": started.program.name,
             "code": base64.b64encode(started.program.code).decode(),
             "parameters": parameters,
@@ -305,6 +333,8 @@ class Runner:
             "options": dict(terms.options),
             "input": terms.input,
         }
+        if isinstance(making := started.job.asked, Making):
+            fields |= {"times": making.times, "forms": list(making.forms)}
         return json.dumps(fields).encode() + b"\n"
 
 

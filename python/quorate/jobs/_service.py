@@ -16,6 +16,8 @@ from quorate.jobs._calls import Calls, id_of
 from quorate.jobs._events import about
 from quorate.jobs._folders import remove_left
 from quorate.jobs._health import PeerState, waits_for
+from quorate.jobs._making import asked_in
+from quorate.jobs._pools import Pools
 from quorate.jobs._queue import Job, Queue
 from quorate.jobs._runner import OnEnd, Runner, check_child
 from quorate.jobs._schedules import Schedules
@@ -91,13 +93,18 @@ class Jobs:
         self._store, self._me, self._key = store, settings.me, service_key
         self._days = settings.limits.results_days
         self.runner = Runner(store, self.queue, settings.party, self._wake, on_end)
+        servers = self.deployment.servers
+        self.pools = Pools(
+            store, self.queue, settings.party, settings.marks, self.deployment.hash, servers[0].sign, clock
+        )
         self._over = threading.Event()
         self._peers: Callable[[], Sequence[PeerState]] = lambda: ()
         self._turns: Turns | None = None
         if settings.me == 0:
             asked = functools.partial(call, self.deployment, service_key)
-            others = range(1, len(self.deployment.servers))
-            self._turns = Turns(self.queue, self.runner, others, asked, lambda: bool(waits_for(self._peers())))
+            pools, others = self.pools if settings.marks else None, range(1, len(servers))
+            away = lambda: bool(waits_for(self._peers()))  # noqa: E731
+            self._turns = Turns(self.queue, self.runner, others, asked, away, pools)
 
     def begin(self) -> None:
         """Ends the jobs that ran when this server was last stopped, and starts the threads."""
@@ -263,12 +270,42 @@ class Jobs:
         """
         self.runner.start(self._by_first(job, path, signature))
 
+    def ask_making(self, making: tuple[str, str, str], path: str, signature: str) -> None:
+        """Answers server 0 whether a making could start now.
+
+        Args:
+            making: the entry, the number of starts and the nonce, as the path has them.
+            path, signature: those of the call.
+
+        Raises:
+            Refused: it cannot, or the call is not server 0's.
+        """
+        self._check_first(path, signature)
+        self.pools.check(self.pools.making(*asked_in(*making)))
+
+    def start_making(self, making: tuple[str, str, str], path: str, signature: str) -> None:
+        """Starts a making for server 0.
+
+        Raises:
+            Refused: it cannot start, or the call is not server 0's.
+        """
+        self._check_first(path, signature)
+        asked = self.pools.making(*asked_in(*making))
+        marks = self.pools.marks_of(asked.entry)
+        self.pools.check(asked)
+        if marks is not None:
+            self.runner.start_making(asked, marks.timeout_s)
+
     def _by_first(self, job: str, path: str, signature: str) -> bytes:
         """Returns a job's id if server 0 signed the call, and this is another server."""
+        self._check_first(path, signature)
+        return id_of(job, _unknown())
+
+    def _check_first(self, path: str, signature: str) -> None:
+        """Refuses calls that server 0 did not sign, and all at server 0."""
         called = self._calls.called("POST", path, signature)
         if self._me == 0 or not called.is_by(self.deployment.servers[0].sign):
             raise _unknown()
-        return id_of(job, _unknown())
 
     def state(
         self, job: Job, result: bytes | None = None, progress: JobProgress | None = None, waits: str = ""

@@ -3,6 +3,9 @@
 Jobs may run side by side, so it asks on until a server has no room. A job that a server lacks, or has to wait with, is
 asked about again after a pause that doubles.
 
+When no job can start, it proposes makings for the pools. One that runs is told to end when all servers could start a
+job without it.
+
 It decides about order alone. Each server checks a job by its own approval before it starts it, and the session, which
 the job's id names, begins only if all have started the same job.
 """
@@ -17,6 +20,7 @@ from collections.abc import Callable
 
 from quorate.campaigns import Refused, StoreError
 from quorate.jobs._events import about
+from quorate.jobs._pools import Pools
 from quorate.jobs._queue import Queue
 from quorate.jobs._runner import Runner
 from quorate_client import ClientError, Deployment, ServiceKey
@@ -58,6 +62,10 @@ def _job_of(path: str) -> str:
         return ""
 
 
+def _path(job: bytes, what: str) -> str:
+    return f"/jobs/{to_text(job)}/{what}"
+
+
 @dataclasses.dataclass(frozen=True)
 class _Later:
     """When a job was last asked about, and for how long it is not asked about again."""
@@ -75,6 +83,7 @@ class Turns:
         peers: the numbers of the other servers.
         ask: makes a call: a server's number and a path to an HTTP status, as `call` does.
         is_away: whether another server is known not to answer; then nothing is asked.
+        pools: the pool of this server, if its settings have marks.
     """
 
     def __init__(
@@ -84,7 +93,9 @@ class Turns:
         peers: range,
         ask: Callable[[int, str], int],
         is_away: Callable[[], bool] = lambda: False,
+        pools: Pools | None = None,
     ) -> None:
+        self._pools = pools
         self._queue, self._runner, self._peers, self._ask, self._is_away = queue, runner, peers, ask, is_away
         self._woken, self._is_over = threading.Event(), False
         self._lock = threading.Lock()
@@ -143,17 +154,25 @@ class Turns:
                 break
             if self._wait_of(job) > 0:
                 continue
+            is_making = self._pools is not None and self._pools.running() is not None
             try:
                 self._runner.check(job)
             except Refused as error:
-                if error.status == 503:
-                    break
+                if error.status == 503 and not is_making:
+                    return self._next_look()
                 if error.status == 409:
                     self._queue.settle(job)
-                continue
-            pause = self._turn(job)
+                if error.status != 503:
+                    continue
+            pause = self._turn(job, is_making)
             if pause is not None:
                 return pause
+        if self._pools is not None and not self._is_over:
+            self._make(self._pools)
+        return self._next_look()
+
+    def _next_look(self) -> float:
+        """Returns the seconds to the next look."""
         waits = [self._wait_of(job) for job in list(self._later)]
         return min([_LOOK_S, *(wait for wait in waits if wait > 0)])  # those that were not asked about wait for a place
 
@@ -163,9 +182,14 @@ class Turns:
             later = self._later.get(job)
         return 0.0 if later is None else later.asked_at + later.pause_s - time.monotonic()
 
-    def _turn(self, job: bytes) -> float | None:
-        """Starts a job if all servers are ready; returns a pause if none may start now, else None."""
-        answers = self._all("ask", job)
+    def _turn(self, job: bytes, is_making: bool) -> float | None:
+        """Starts a job if all servers are ready; returns a pause if none may start now, else None.
+
+        Args:
+            job: its id.
+            is_making: whether a making ran here before the other servers were asked.
+        """
+        answers = self._all(_path(job, "ask"))
         if self._is_over:
             return _LOOK_S
         statuses = set(answers.values())
@@ -175,6 +199,8 @@ class Turns:
             LOG.info("job %s never starts: server %s refuses it", job.hex(), never, extra=fields)
             self._queue.fail(job, "Elsewhere")
             return None
+        if is_making and statuses <= {200, 503} and self._pools is not None:
+            return _FIRST_S if self._pools.give_way(job) else _PAUSE_S
         if statuses <= {200}:
             self._full = 0
             return self._start(job)
@@ -191,7 +217,7 @@ class Turns:
 
     def _start(self, job: bytes) -> float | None:
         """Tells the others to start a job, and starts it here if all do; else theirs end without a session."""
-        if any(status != 200 for status in self._all("start", job).values()):
+        if any(status != 200 for status in self._all(_path(job, "start")).values()):
             return _PAUSE_S
         try:
             self._runner.start(job)
@@ -200,9 +226,28 @@ class Turns:
             return _PAUSE_S
         return None
 
-    def _all(self, what: str, job: bytes) -> dict[int, int]:
+    def _make(self, pools: Pools) -> None:
+        """Proposes the making that is due, and starts it if all servers are ready for it."""
+        making = pools.due()
+        marks = None if making is None else pools.marks_of(making.entry)
+        if making is None or marks is None:
+            return
+        try:
+            pools.check(making)
+            for what in ("ask", "start"):
+                statuses = self._all(f"{making.path}/{what}")
+                lacking = [f"server {server} answers {status}" for server, status in statuses.items() if status != 200]
+                if lacking:
+                    pools.refused(making, ", ".join(lacking))
+                    return
+            self._runner.start_making(making, marks.timeout_s)
+        except Refused as error:
+            pools.refused(making, str(error))
+        else:
+            pools.begun(making)
+
+    def _all(self, path: str) -> dict[int, int]:
         """Makes the same call to all other servers at the same time; returns the status of each."""
-        path = f"/jobs/{to_text(job)}/{what}"
         answers = dict.fromkeys(self._peers, 0)
 
         def ask(server: int) -> None:

@@ -76,6 +76,7 @@ class Watch:
         self._progress: tuple[JobProgress, float] | None = None  # and when it was reported
         self._tail = b""
         self._job, self._terms = started.job.id, started.program.terms
+        self._is_making = started.job.making is not None
         self._data = bytearray()
         self._told_at: float | None = None
         self._reason, self._is_lost = "", False
@@ -227,6 +228,8 @@ class Watch:
         """Returns the next state of the job, why, and the sealed result."""
         if self._reason == "Cancelled":
             return "cancelled", "", None
+        if self._is_making and report.result is None and not self._reason:
+            return "failed", report.error, None  # server 0 proposes another one
         if self._reason == "Stopped" and not report.connected:
             return "queued", "", None
         if self._reason:

@@ -25,6 +25,7 @@ _PATHS = (
     PATH,
     "/jobs",
     "/jobs/{rest:path}",
+    "/makings/{rest:path}",
     "/standing",
     "/standing/{rest:path}",
     "/requesters/{rest:path}",
@@ -113,6 +114,16 @@ def add_jobs(app: FastAPI, jobs: Jobs, peers: Peers, memory: Memory, pool: concu
     @app.post("/jobs/{job}/start")
     async def started(job: str, request: Request) -> Response:
         await on_pool(jobs.start, job, _path(request), _signature(request))
+        return _json(b'{"start":"now"}')
+
+    @app.post("/makings/{entry}/{times}/{nonce}/ask")
+    async def could_make(entry: str, times: str, nonce: str, request: Request) -> Response:
+        await on_pool(jobs.ask_making, (entry, times, nonce), _path(request), _signature(request))
+        return _json(b'{"start":"now"}')
+
+    @app.post("/makings/{entry}/{times}/{nonce}/start")
+    async def makes(entry: str, times: str, nonce: str, request: Request) -> Response:
+        await on_pool(jobs.start_making, (entry, times, nonce), _path(request), _signature(request))
         return _json(b'{"start":"now"}')
 
     _add_standing(app, jobs, memory, on_pool)

@@ -25,7 +25,7 @@ from prometheus_client.registry import Collector
 from quorate._quorate import __version__
 from quorate.campaigns import Settings, Store, StoreError, counts
 from quorate.errors import ConfigError
-from quorate.jobs import Jobs, PeerState, Queue
+from quorate.jobs import Jobs, PeerState, Pools, Queue
 
 __all__ = ["Metrics"]
 
@@ -69,6 +69,7 @@ class Metrics(Collector):
     def __init__(self, settings: Settings, store: Store, ready: Callable[[], bool]) -> None:
         self._settings, self._store, self._ready = settings, store, ready
         self._queue: Queue | None = None
+        self._pools: Pools | None = None
         self._peers: Callable[[], list[PeerState]] = list
         self._expires = _expires_at(settings.certificate)
         self._registry = CollectorRegistry()
@@ -134,6 +135,7 @@ class Metrics(Collector):
             yield GaugeMetricFamily("quorate_store_free_bytes", "Space that is left on the store's disk", value=free)
             yield from self._of_campaigns()
             yield from self._of_jobs()
+            yield from self._of_pools()
         except (OSError, StoreError):  # the server's log has it
             return
 
@@ -171,6 +173,27 @@ class Metrics(Collector):
         halted = self._queue.is_halted()
         yield GaugeMetricFamily("quorate_jobs_halted", "1 after cheating was detected", value=halted)
 
+    def _of_pools(self) -> Iterator[Metric]:
+        levels = [] if self._pools is None else self._pools.levels()
+        if not levels:
+            return
+        labels = ("program", "entry")
+        starts = GaugeMetricFamily(
+            "quorate_pool_starts", "Starts for which this party's pool has correlations", labels=labels
+        )
+        low = GaugeMetricFamily("quorate_pool_low_starts", "The level below which more are made", labels=labels)
+        last = GaugeMetricFamily(
+            "quorate_pool_making_failed", "1 if the last making of correlations failed", labels=labels
+        )
+        for level in levels:
+            of = (level.marks.program[:16], level.marks.entry.hex()[:16])
+            low.add_metric(of, level.marks.low)
+            if level.starts is not None:
+                starts.add_metric(of, level.starts)
+            if level.last is not None:
+                last.add_metric(of, level.last.state == "failed")
+        yield from (starts, low, last)
+
     def listen(self, host: str, port: int, jobs: Jobs | None, peers: Callable[[], list[PeerState]]) -> Listener:
         """Serves the metrics.
 
@@ -183,6 +206,7 @@ class Metrics(Collector):
             ConfigError: nothing can listen there.
         """
         self._queue, self._peers = None if jobs is None else jobs.queue, peers
+        self._pools = None if jobs is None else jobs.pools
         try:
             return Listener(host, port, make_wsgi_app(self._registry))
         except OSError as error:

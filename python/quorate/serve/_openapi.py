@@ -226,6 +226,14 @@ _PATHS: Fields = {
     "/jobs/{job}/cancel": {"post": _operation("Cancels a job, for its requester", {200: _STATE}, "400 401 404", "job")},
     "/jobs/{job}/ask": {"post": _operation("Whether a job could start now, to server 0", {200: _START}, _CALLS, "job")},
     "/jobs/{job}/start": {"post": _operation("Starts a job, for server 0", {200: _START}, _CALLS, "job")},
+    "/makings/{entry}/{times}/{nonce}/ask": {
+        "post": _operation(
+            "Whether correlations could be made now, to server 0", {200: _START}, "400 401 404 409", "entry times nonce"
+        )
+    },
+    "/makings/{entry}/{times}/{nonce}/start": {
+        "post": _operation("Makes correlations, for server 0", {200: _START}, "400 401 404 409", "entry times nonce")
+    },
     "/requesters/{key}/jobs": {
         "get": _operation("The last jobs of a key", {200: _answer("at most 100", _ref("Listed"))}, "400 401", "key")
     },

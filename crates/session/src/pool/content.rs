@@ -63,7 +63,7 @@ impl Content {
     }
 
     /// Returns the lot of bundles with this content.
-    pub(crate) fn lot(&self) -> LotId {
+    pub fn lot(&self) -> LotId {
         let mut hasher = blake3::Hasher::new_derive_key("quorate/session/pool content");
         let mut text = |text: &str| {
             hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());

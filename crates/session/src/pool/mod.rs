@@ -27,6 +27,7 @@ mod making;
 mod mortal;
 pub(crate) mod notes;
 mod purse;
+mod upkeep;
 mod using;
 
 pub(crate) use common::Agreed;
@@ -37,4 +38,5 @@ pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};
 pub(crate) use purse::{Complaint, Purse, Source};
+pub use upkeep::{Held, levels, rebind};
 pub(crate) use using::{Spending, meet};
