@@ -50,7 +50,13 @@ pub enum PoolError {
         /// The format that this release reads and writes.
         reads: u32,
     },
-    /// A pool of another party, of other certificates or of other options.
+    /// A pool of other certificates.
+    #[error(
+        "the pool was made with other certificates of the parties than those of party.toml: after a change of \
+         certificates run `quorate pool rebind` at all parties; otherwise give this session another pool"
+    )]
+    Certificates,
+    /// A pool of another party or of other options.
     #[error("the pool was made {made}, and this session is {here}: give this session another pool")]
     Foreign {
         /// For what it was made.

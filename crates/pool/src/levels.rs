@@ -1,7 +1,7 @@
 //! What a pool has, read from its files while another process may use it.
 //!
 //! Nothing is locked, and nothing is written. Every file that is read here is only ever replaced whole, so it has the
-//! state before a change or the one after it. Between two files a change may have come: the lots are those of about now.
+//! state before a change or the one after it. Between two files a change may have come: lots may be of unlike moments.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -492,7 +492,7 @@ fn check(made: &Owner, here: &Owner) -> Result<(), PoolError> {
         return other(format!("with {}", made.terms), format!("one with {}", here.terms));
     }
     if made.pins != here.pins {
-        return other("with other certificates of the parties".into(), "one with those of party.toml".into());
+        return Err(PoolError::Certificates);
     }
     Ok(())
 }

@@ -43,8 +43,8 @@ pub(crate) fn made(levels: &[Level]) -> Vec<Made> {
 }
 
 /// Returns what the pool in a folder has, without its lock: its name, its state ("free", "idle", "in use" or "dead: "
-/// and the reason), and for each lot the bundles that can be reserved, those that were, the bytes of one, and the number
-/// of correlations in one by kind. None if there is no pool.
+/// and the reason), and for each lot the bundles that can be reserved, those that were, the bytes of one, and the
+/// number of correlations in one by kind. None if there is no pool.
 #[pyfunction]
 pub(crate) fn pool_levels<'py>(
     py: Python<'py>,

@@ -174,7 +174,8 @@ class Queue:
 
     def of(self, requester: bytes) -> list[Job]:
         """Returns the last jobs of a requester, the newest first."""
-        query = f"SELECT {_LISTED} FROM jobs WHERE requester = ? AND making IS NULL ORDER BY number DESC LIMIT ?"  # noqa: S608
+        where = "requester = ? AND making IS NULL"
+        query = f"SELECT {_LISTED} FROM jobs WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         given = (requester, MOST_LISTED)
         return [Job(*row) for row in self._store.read(lambda c: c.execute(query, given).fetchall())]
 

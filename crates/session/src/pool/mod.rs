@@ -38,5 +38,5 @@ pub(crate) use making::make;
 pub use making::{Level, Supply};
 pub(crate) use notes::{split, with};
 pub(crate) use purse::{Complaint, Purse, Source};
-pub use upkeep::{Held, levels, rebind};
+pub use upkeep::{Held, HeldLot, levels, rebind};
 pub(crate) use using::{Spending, meet};
