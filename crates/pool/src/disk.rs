@@ -15,7 +15,7 @@ pub struct Stored {
 /// name by [`Disk::sync_names`].
 pub trait Disk {
     /// Makes a new, empty file, in place of one with this name, and returns its number. The number stays when the file
-    /// is renamed. No other file of this disk has had it or will have it, whatever its name; nor has a copy of the file.
+    /// is renamed. No other file of this disk has had it or will have it, whatever its name; nor has a copy.
     ///
     /// # Errors
     /// [`PoolError::NoBirths`] if the disk has no such numbers; [`PoolError::Disk`].
@@ -119,8 +119,8 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
 }
 
-/// Replaces a file by a new one, whose text is made for its number: after a crash at any time, the name has the file from
-/// before or the new one.
+/// Replaces a file by a new one, whose text is made for its number: after a crash at any time, the name has the file
+/// from before or the new one.
 ///
 /// # Errors
 /// [`PoolError`]; then it has the file from before or the new one.

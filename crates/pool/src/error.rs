@@ -75,8 +75,9 @@ pub enum PoolError {
     Moved,
     /// A file system that cannot tell a file from a copy of it.
     #[error(
-        "the file system of the pool's folder {folder} does not state when files were made, so a pool that was restored \
-         from a backup would not be noticed: put the pool on another file system, such as ext4, xfs, btrfs or APFS"
+        "the file system of the pool's folder {folder} does not state when files were made, so a pool that was \
+         restored from a backup would not be noticed: put the pool on another file system, such as ext4, xfs, btrfs or \
+         APFS"
     )]
     NoBirths {
         /// The path of the folder.

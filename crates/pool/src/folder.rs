@@ -16,7 +16,7 @@ const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
 
-/// How long another process may hold the lock that only looks whether the folder is in use, or is about to end.
+/// How long another process may have the lock that only looks whether the folder is in use.
 const LOCK_PATIENCE: Duration = Duration::from_millis(300);
 /// How long the clock of a file system may stand still.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(4);
@@ -24,9 +24,10 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// A folder that this process has locked, as long as this exists.
 ///
-/// The number of a file is made from its inode and the time of its birth. Restoring a file does not set them: a copy has
-/// an inode or a birth of its own, and a file that is overwritten keeps both, with a text that states others. Inodes are
-/// used again, and clocks stand still for some milliseconds, so a file gets another birth than the one before it.
+/// The number of a file is made from its inode and the time of its birth. Restoring a file does not set them: a copy
+/// has an inode or a birth of its own, and a file that is overwritten keeps both, with a text that states others.
+/// Inodes are used again, and clocks stand still for some milliseconds, so a file gets another birth than the one
+/// before it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,

@@ -538,8 +538,8 @@ fn encoded<T: Serialize>(contents: &T) -> Result<Zeroizing<Vec<u8>>, PoolError> 
     }
 }
 
-/// Opens a sealed file, which must be the one that it was sealed for: the bytes of an earlier one, put back in its place,
-/// are refused.
+/// Opens a sealed file, which must be the one that it was sealed for: the bytes of an earlier one, put back in its
+/// place, are refused.
 pub(crate) fn opened<T: for<'d> Deserialize<'d>>(key: &Key, name: &str, file: &Stored) -> Result<T, PoolError> {
     let altered = || PoolError::Altered { file: name.into() };
     let (format, sealed) = file.bytes.split_first_chunk().ok_or_else(altered)?;

@@ -159,7 +159,7 @@ fn earlier_files_that_are_put_back_into_the_folder_are_refused() {
     }
 }
 
-/// Changes that follow each other faster than the clock of the file system ticks: inodes are used again, births are not.
+/// Changes that follow each other faster than the clock of the file system ticks: inodes are used again, births not.
 #[test]
 fn files_of_one_name_have_numbers_of_their_own() {
     let place = Place::new();

@@ -133,8 +133,8 @@ impl Agreed {
 /// Agrees on a pool by what each party has.
 ///
 /// # Errors
-/// [`SessionError::NoPool`], [`SessionError::PoolsUnlike`], [`SessionError::PoolNumbers`], [`SessionError::OldPool`]; of
-/// the same kind at all parties.
+/// [`SessionError::NoPool`], [`SessionError::PoolsUnlike`], [`SessionError::PoolNumbers`], [`SessionError::OldPool`];
+/// of the same kind at all parties.
 pub(crate) fn agree((mode, me): (PoolMode, usize), offers: &[Option<Offer>]) -> Result<Agreed, SessionError> {
     let lacking: Vec<usize> = (0..offers.len()).filter(|&party| offers[party].is_none()).collect();
     let all: Vec<&Offer> = offers.iter().flatten().collect();

@@ -243,7 +243,7 @@ impl Purse {
         Ok(())
     }
 
-    /// Notes whether, from now on, parties may have chosen a place for the current run: once all notes are exchanged, and
+    /// Notes whether, from now on, parties may have chosen a place for the current run: once notes are exchanged, and
     /// until all have refused it.
     pub fn may_be_chosen(&mut self, may_be: bool) {
         self.may_be_chosen = may_be;

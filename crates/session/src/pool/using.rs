@@ -64,7 +64,7 @@ impl Spending {
     }
 
     /// Fills the stock for a run. Where some party has not reserved the place, all parties reserve it, and wait until
-    /// all have done so. Keys of the pool end with an error here, also if this party has not used them: others may have.
+    /// all have done so. Keys of the pool end with an error here, also if this party did not use them: others may have.
     ///
     /// # Errors
     /// [`SessionError::Pool`], and any error that ends a run.

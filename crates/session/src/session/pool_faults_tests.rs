@@ -87,8 +87,8 @@ fn a_making_that_fails_is_made_again() {
 fn a_batch_that_one_party_alone_has_counted_is_given_up() {
     for family in FAMILIES {
         let mut world = World::new(family);
-        world.make(40).into_iter().for_each(|made| drop(made.unwrap()));
-        for _ in 0..37 {
+        world.make(12).into_iter().for_each(|made| drop(made.unwrap()));
+        for _ in 0..9 {
             assert!(world.deploy(|_| PoolMode::Use, |seated| seated.run_all()).iter().all(Result::is_ok));
         }
         world.fault = Some(Fault { party: 1, call: "count", nth: 0, how: How::EndsBefore });
@@ -96,8 +96,8 @@ fn a_batch_that_one_party_alone_has_counted_is_given_up() {
         world.fault = None;
         world.make(10).into_iter().for_each(|made| drop(made.unwrap()));
         // A party is killed before it reserves places beyond the gap, which another one has reserved.
-        world.fault = Some(Fault { party: 1, call: "reserve", nth: 3, how: How::EndsBefore });
-        world.deploy(|_| PoolMode::Use, |seated| (0..4).try_for_each(|_| seated.run_all().map(drop)));
+        world.fault = Some(Fault { party: 1, call: "reserve", nth: 6, how: How::EndsBefore });
+        world.deploy(|_| PoolMode::Use, |seated| (0..5).try_for_each(|_| seated.run_all().map(drop)));
         world.fault = None;
         let (ran, _) = use_up(&mut world, &format!("{family:?}"));
         assert!(ran >= 5, "{family:?}: {ran} runs were left");
