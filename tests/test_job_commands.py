@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaigning import Servers
+from consoling import SUMS
 from jobbing import listed_servers
 from queueing import Office
 from quorate import cli
@@ -95,6 +96,29 @@ def test_operators_see_and_cancel_their_servers_jobs(config: str, capsys: pytest
     assert quorate("program", "list", "--config", config) == 0
     out = capsys.readouterr().out
     assert "jobs that waited and are refused: 0" in out and "sums.py  revoked" in out and "1 of 12 used" in out
+
+
+def test_operators_see_what_a_job_that_waits_will_reveal(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    office = office_of(config)
+    office.program = office.approve(SUMS)
+    job = office.submit(rows=7, region="south")
+    other = office.approve(SUMS + "# again\n", runs='["' + "a" * 64 + '"]')
+    not_allowed = office.submit(office.request(program=other))
+    office.close()
+    assert quorate("job", "show", job.hex(), "--config", config) == 0
+    out = capsys.readouterr().out
+    for part in (f"{job.hex()}  queued", "requester: ", "parameter rows: 7", "parameter region: south", "(7,)"):
+        assert part in out
+    assert "all parties" in out and "the terms of sums.py allow these runs" in out
+    assert quorate("job", "show", not_allowed.hex(), "--config", config) == 0
+    assert "the terms of sums.py DO NOT allow these runs" in capsys.readouterr().out
+    assert quorate("job", "cancel", job.hex(), "--config", config) == 0
+    capsys.readouterr()
+    assert quorate("job", "show", job.hex(), "--config", config) == 0
+    out = capsys.readouterr().out
+    assert "cancelled" in out and "allow" not in out
+    assert quorate("job", "show", "ab" * 32, "--config", config) == 2
+    assert "`quorate job list` lists them" in capsys.readouterr().err
 
 
 def test_operators_see_and_cancel_their_servers_schedules(config: str, capsys: pytest.CaptureFixture[str]) -> None:

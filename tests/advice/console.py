@@ -14,6 +14,14 @@ BY_TEST: dict[str, list[str]] = {
     "test_console_commands.py::test_programs_are_proposed_and_not_approved": [
         "approve it by `quorate program approve`",
     ],
+    "test_console_commands.py::test_verify_takes_files_or_acts": [
+        "either the log's files, or --acts with the party.toml of a server",
+    ],
+    "test_console_jobs.py::test_an_operator_cancels_a_job_that_waits": [
+        "look at the list of jobs",
+        "look at its page",
+    ],
+    "test_console_slow.py::test_the_page_of_a_slow_disk_says_so": ["try again, and look at its disk"],
     "test_console_commands.py::test_a_console_needs_its_table": ["serve.toml has no [console]: state where it listens"],
     "test_console.py::test_a_session_ends_with_sign_out": ["use the links and forms of the console's pages"],
     "test_console.py::test_acts_are_for_those_who_have_signed_in": ["sign in, and do it again"],

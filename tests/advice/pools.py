@@ -67,7 +67,6 @@ IN_CRATES: dict[str, tuple[str, str]] = {
 #: As `NO_ADVICE` of `elsewhere`, which has these, too.
 NO_ADVICE: dict[str, str] = {
     "state of a pool": "a part of a message of a peer",
-    "run `quorate audit verify {}`": "said of logs that are too long for a page",
     "a pool is for deployments, with a protocol that has pools": "a session that has none was opened",
     "an insecure dealer has no pools: leave offline= out": "a choice for measurements",
     "bits=paper has no pools: leave it out": "a choice for measurements",
