@@ -72,6 +72,14 @@ def test_installs_are_found() -> None:
     assert registered("quorate[onnx]>=0.2") == "quorate"
 
 
+def test_the_changelog_begins_with_this_version_or_the_next_one() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *older = re.findall(r"^## \[(.*?)\](.*)$", text, re.M)
+    assert [version for version, _ in older] == sorted({version for version, _ in older}, reverse=True)
+    if first[0] != "Unreleased":
+        assert first[0] == qr.__version__ and re.fullmatch(r" - \d{4}-\d{2}-\d{2}", first[1])
+
+
 def test_the_name_and_the_version_are_alike_everywhere() -> None:
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]

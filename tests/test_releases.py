@@ -84,7 +84,7 @@ def _as_users_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def mixed(folder: Path, family: Family, old: int) -> list[Ended]:
     """Runs a script at all parties, of which one has the earlier release."""
     deployment = Deployment(folder, family.parties, warm=False)
-    deployment.limits = {"connect_timeout_s": 60.0, "peer_timeout_s": 20.0}
+    deployment.limits = {"connect_timeout_s": 25.0, "peer_timeout_s": 20.0}
     deployment.commands[old] = OLD
     try:
         script = deployment.script(BODY.replace("SIZE", str(family.size)))
