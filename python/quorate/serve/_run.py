@@ -311,7 +311,7 @@ def _warn_of_certificates(store: Store, settings: Settings) -> None:
 def _settle() -> None:
     """Takes what was loaded out of the collector's sight, for the rest of the process.
 
-    The collector looks at old objects once those that have become old since are a quarter of all. Beside some 200,000
+    The collector looks at old objects once those that have become old since are a quarter of all. Beside some 70,000
     objects of libraries, a cycle of a connection would wait for long.
     """
     gc.collect()
