@@ -1,4 +1,4 @@
-"""The requests of clients: campaigns, packets and their state, and jobs. Each answer that refuses says what to do."""
+"""The application: what is known of all requests, and who answers them. Each answer that refuses says what to do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from starlette.responses import Response
 
 from quorate.campaigns import Intake, Refused
 from quorate.errors import QuorateError
-from quorate.jobs import Jobs, about
-from quorate.serve._addresses import holder_of
-from quorate.serve._bodies import Memory, length_of, read
+from quorate.jobs import Jobs
+from quorate.serve._bodies import Memory
+from quorate.serve._campaigns import CAMPAIGNS, Campaigns, json_of
 from quorate.serve._jobs import add_jobs, refuse_jobs
 from quorate.serve._peers import Peers
-from quorate.serve._problems import LOG, problem, problem_of
+from quorate.serve._problems import problem, problem_of
 from quorate.serve._registry import Registry
-from quorate_client.statements import results_to_json
 
 __all__ = ["Guarded", "make_app"]
 
@@ -30,13 +29,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-_CAMPAIGNS = "/campaigns/"
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
-
-
-def _json(data: bytes, status: int = 200) -> Response:
-    return Response(data, status, media_type="application/json")
 
 
 #: Called after an answer: the request's method, the route in its general form, the status, and the seconds.
@@ -71,44 +65,13 @@ def make_app(
 
     @app.get("/healthz")
     async def healthz() -> Response:
-        return _json(b'{"status":"ok"}')
+        return json_of(b'{"status":"ok"}')
 
     @app.get("/readyz")
     async def readyz() -> Response:
         if not ready():
             return problem(503, "this server does not take packets now", "send them later", 10)
-        return _json(b'{"status":"ready"}')
-
-    @app.get(_CAMPAIGNS + "{campaign}")
-    def shown(campaign: str) -> Response:
-        return _json(registry.intake(campaign).campaign.json)
-
-    @app.get(_CAMPAIGNS + "{campaign}/hello")
-    def hello(campaign: str) -> Response:
-        return _json(registry.intake(campaign).hello())
-
-    @app.post(_CAMPAIGNS + "{campaign}/packets")
-    async def packets(campaign: str, request: Request) -> Response:
-        intake = registry.intake(campaign)  # `Guarded` has just read it
-        length = length_of(request, intake.lengths)
-        with memory.held(holder_of(request.client.host if request.client else "")) as held:
-            body = await read(request, length, held)
-            try:
-                return await _stored(intake, body, pool)
-            except Refused as error:
-                fields = about("packet.refused", f"{intake.campaign.hash.hex()[:16]}-", status=error.status)
-                LOG.debug("a packet was refused: %s", error.what, extra=fields)
-                raise
-
-    @app.get(_CAMPAIGNS + "{campaign}/packets/{client}")
-    def status(campaign: str, client: str, request: Request) -> Response:
-        signature = request.headers.get("quorate-signature", "")
-        return _json(registry.intake(campaign).status(client, signature).to_json())
-
-    @app.get(_CAMPAIGNS + "{campaign}/results/{client}")
-    def results(campaign: str, client: str, request: Request) -> Response:
-        signature = request.headers.get("quorate-signature", "")
-        return _json(results_to_json(registry.intake(campaign).results(client, signature)))
+        return json_of(b'{"status":"ready"}')
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
@@ -120,18 +83,7 @@ def make_app(
     async def failed(_: Request, error: Exception) -> Response:
         return problem_of(error, registry.clock())
 
-    return Guarded(app, registry, answered)
-
-
-async def _stored(intake: Intake, body: bytearray, pool: concurrent.futures.Executor) -> Response:
-    loop = asyncio.get_running_loop()
-    offer = await loop.run_in_executor(pool, intake.check, memoryview(body))
-    stored_at = await asyncio.wrap_future(intake.store(offer))
-    receipt = await loop.run_in_executor(pool, intake.receipt, offer, stored_at)
-    header = offer.packet.header
-    trace = f"{header.campaign.hex()[:16]}-{header.digest.hex()[:16]}"
-    LOG.info("packet %s is stored", trace, extra=about("packet.stored", trace))
-    return _json(receipt.to_json(), 201)
+    return Guarded(app, registry, Campaigns(memory, pool), answered)
 
 
 class Guarded:
@@ -140,11 +92,14 @@ class Guarded:
     Args:
         app: the application.
         registry: the campaigns, which state their prefixes and origins.
+        campaigns: answers requests about campaigns.
         answered: called after each answer.
     """
 
-    def __init__(self, app: FastAPI, registry: Registry, answered: Answered | None = None) -> None:
-        self._app, self._registry, self._answered = app, registry, answered
+    def __init__(
+        self, app: FastAPI, registry: Registry, campaigns: Campaigns, answered: Answered | None = None
+    ) -> None:
+        self._app, self._registry, self._campaigns, self._answered = app, registry, campaigns, answered
 
     def close(self) -> None:
         """Gives up checks that wait for a thread."""
@@ -169,16 +124,20 @@ class Guarded:
             sent.append("end" if message["type"] == "http.response.body" and not message.get("more_body") else "part")
 
         try:
-            if _CAMPAIGNS in scope["path"]:
+            if CAMPAIGNS in scope["path"]:
                 headers.update(_ANY_ORIGIN)  # a page may read why it is refused, also if the campaign is unknown
-            allowed = await self._allowed(scope)
+            intake = await self._intake(scope)
+            allowed = {} if intake is None else _allowed(intake, scope)
             for name in _ANY_ORIGIN:
                 headers.pop(name, None)
             headers.update(allowed)
             if scope["method"] == "OPTIONS":
                 await _preflight(allowed, dict(scope["headers"]))(scope, receive, told)
-            else:
+            elif intake is None:
                 await self._app(scope, receive, told)
+            else:
+                answer = await self._campaigns.answer(intake, scope, receive)
+                await answer(scope, receive, told)
         except Exception as error:
             if not sent:
                 await problem_of(error, self._registry.clock())(scope, receive, told)
@@ -189,16 +148,16 @@ class Guarded:
                 route = getattr(scope.get("route"), "path", "none")
                 self._answered(scope["method"], route, status, time.monotonic() - begun)
 
-    async def _allowed(self, scope: Message) -> dict[str, str]:
-        """Removes the prefix from the path, and returns the headers for the origin of a browser's page.
+    async def _intake(self, scope: Message) -> Intake | None:
+        """Removes the prefix from the path, and returns the campaign that it names; None if it names none.
 
         Raises:
-            Refused: the path has another prefix than this server's address in the campaign.
+            Refused: there is no such campaign, or the path has another prefix than this server's address in it.
         """
         path: str = scope["path"]
-        before, found, after = path.partition(_CAMPAIGNS)
+        before, found, after = path.partition(CAMPAIGNS)
         if not found:
-            return {}
+            return None
         campaign = after.partition("/")[0]
         intake = self._registry.held(campaign)
         if intake is None:
@@ -207,10 +166,15 @@ class Guarded:
             raise Refused(404, "there is no such path", "send requests to this server's address in the campaign")
         scope["path"] = found + after
         scope["raw_path"] = scope["path"].encode()
-        origin = dict(scope["headers"]).get(b"origin", b"").decode("latin-1")
-        if origin not in intake.campaign.origins:
-            return {"Vary": "Origin"}
-        return {**_ANY_ORIGIN, "Vary": "Origin", "Access-Control-Allow-Origin": origin}
+        return intake
+
+
+def _allowed(intake: Intake, scope: Message) -> dict[str, str]:
+    """Returns the headers for the origin of a browser's page."""
+    origin = dict(scope["headers"]).get(b"origin", b"").decode("latin-1")
+    if origin not in intake.campaign.origins:
+        return {"Vary": "Origin"}
+    return {**_ANY_ORIGIN, "Vary": "Origin", "Access-Control-Allow-Origin": origin}
 
 
 class _CutOff(Exception):

@@ -9,6 +9,8 @@ import asyncio
 import collections
 import socket
 import ssl
+import sys
+import traceback
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -83,13 +85,35 @@ class Listening(socket.socket):
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """An event loop whose TLS handshakes end in time."""
+    """An event loop whose TLS handshakes end in time, and leave nothing in memory if they fail."""
 
     async def create_server(self, *args: Any, **settings: Any) -> asyncio.Server:  # type: ignore[override]
         """Listens, as in the base class."""
         if isinstance(settings.get("ssl"), ssl.SSLContext):
             settings["ssl_handshake_timeout"] = _HANDSHAKE_S
         return await super().create_server(*args, **settings)
+
+    def _make_ssl_transport(self, *args: Any, **settings: Any) -> asyncio.Transport:
+        """Begins a handshake. asyncio's own method; where it has another name, failures wait for the collector."""
+        waiter = settings.get("waiter")
+        if waiter is not None:
+            waiter.add_done_callback(self._handshaken)
+        made: asyncio.Transport = super()._make_ssl_transport(*args, **settings)  # type: ignore[misc]
+        return made
+
+    def _handshaken(self, waiter: asyncio.Future[None]) -> None:
+        error = None if waiter.cancelled() else waiter.exception()
+        if error is not None:
+            self.call_soon(_clear, error)  # after the task that waits for the handshake has raised it
+
+
+def _clear(error: BaseException | None) -> None:
+    """Clears the frames that raised an error.
+
+    They hold the error and their connection, whose TLS buffers of 300 kB would wait for the collector of cycles.
+    """
+    if error is not None:
+        traceback.clear_frames(error.__traceback__)
 
 
 class Patient(H11Protocol):
@@ -125,8 +149,13 @@ class Patient(H11Protocol):
     def on_response_complete(self) -> None:
         """Waits for the next request."""
         super().on_response_complete()
-        if self._head is None and not self._is_answering():
+        if self._head is None and not self._is_answering() and not self.transport.is_closing():
             self._await_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses bytes that are no request."""
+        super().send_400_response(msg)
+        self.loop.call_soon(_clear, sys.exc_info()[1])
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
