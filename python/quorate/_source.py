@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from types import FrameType
 
 import numpy as np
@@ -48,3 +49,8 @@ def at(message: str) -> str:
     """Returns the message with the place of the user's call, in the format of the native module's messages."""
     file, number = line()
     return f"{message} (at {file}:{number})"
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns of something at the user's call."""
+    warnings.warn_explicit(message, category, *line())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -304,7 +303,7 @@ def _warn_of_lost(values: np.ndarray, units: np.ndarray, dtype: Dtype) -> None:
         f"lookup: the entry {float(values[place]):.6g} becomes {float(units[place]) / 2**dtype.frac:.6g} in {dtype}: "
         f"state dtype=qr.{finer}"
     )
-    warnings.warn_explicit(at(text), RangeWarning, *_source.line())
+    _source.warn(at(text), RangeWarning)
 
 
 def _holds(dtype: Dtype, low: int, high: int) -> bool:

@@ -157,10 +157,10 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         if not gave_up and self._may_not_wait() and self._native.is_busy():
             gave_up = True
             text = "a request of this branch was not awaited before the branch was closed, so its run is stopped"
-            warnings.warn_explicit(text, RuntimeWarning, *_source.line())
+            _source.warn(text, RuntimeWarning)
         try:
             if complaint := self._native.close(gave_up):
-                warnings.warn_explicit(complaint, RuntimeWarning, *_source.line())
+                _source.warn(complaint, RuntimeWarning)
         finally:
             self._campaigns.close()
             closed(self, self._watches)

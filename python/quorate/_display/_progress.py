@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -99,7 +98,7 @@ class Progress:
                 f"reveal: this run is predicted to send {number_bytes(predicted_bytes or 0)} from one party; Ctrl-C "
                 "ends it at all parties, and mpc.explain(...) of the same arrays shows which lines send how much"
             )
-            warnings.warn_explicit(text, CostWarning, *_source.line())
+            _source.warn(text, CostWarning)
         self._tell(phase, share)
         started, whole = self._started, _whole.get()
         if whole is not None:

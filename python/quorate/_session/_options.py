@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import os
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -171,7 +170,7 @@ def _threads(_: str, value: Any) -> int | None:
     if int(text) > cores:
         there = "one core" if cores == 1 else f"{cores} cores"
         said = at(f"threads={text}: this machine has {there}, and more threads than cores only cost time")
-        warnings.warn_explicit(said, CostWarning, *_source.line())
+        _source.warn(said, CostWarning)
     return int(text)
 
 

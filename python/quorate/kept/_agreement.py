@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import secrets
 import sqlite3
-import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +150,7 @@ class PartyStores:
         if having:
             what = f"{self._call} of {self._name!r}: a version that not all parties have is erased at party {having}"
             why = "a store may be another deployment's, or a new one"
-            warnings.warn_explicit(f"{what}; {why}", RuntimeWarning, *_source.line())
+            _source.warn(f"{what}; {why}", RuntimeWarning)
 
     def new(self, agreed: Agreed, form: Form) -> Version:
         """Returns the version that comes after all others."""
@@ -162,7 +161,7 @@ class PartyStores:
         """Warns of an older version that a party of this process could not erase. The new one counts all the same."""
         for party, error in self._failed.items():
             what = f"{self._call} of {self._name!r}: an older version is still at party {party}: {error}"
-            warnings.warn_explicit(f"{what}; the next `keep` or `forget` erases it", RuntimeWarning, *_source.line())
+            _source.warn(f"{what}; the next `keep` or `forget` erases it", RuntimeWarning)
 
     def all_have(self, what: str) -> None:
         """Makes all parties say whether they have done what they were to do.

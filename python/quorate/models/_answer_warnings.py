@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextvars
-import warnings
 from collections.abc import Callable, Hashable
 from contextvars import Token
 from typing import Any
 
-from quorate._source import at, line
+from quorate._source import at, warn
 from quorate.errors import ModelWarning
 
 Words = Callable[..., str | None]
@@ -54,4 +53,4 @@ class AddedUp:
 
 def _say(text: str | None) -> None:
     if text is not None:
-        warnings.warn_explicit(at(text), ModelWarning, *line())
+        warn(at(text), ModelWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from quorate._display._progress import parts
 from quorate._session._placeholder import Placeholder
-from quorate._source import at, line
+from quorate._source import at, warn
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
 from quorate.models._answer_warnings import AddedUp
@@ -203,7 +202,7 @@ class Questions:
                 f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
                 "than the margin; here it counts as float64: compare with the estimator's answers for X.astype(float)"
             )
-            warnings.warn_explicit(at(text), ModelWarning, *line())
+            warn(at(text), ModelWarning)
         if batch is None:
             count = 0 if mpc._options.max_memory is None or not asked.reveal else _count(asked)
             if count < 2 or asked.rows not in (None, count) or self._fits_memory(question, mpc, asked, count):

@@ -114,13 +114,7 @@ impl<B: Family> Worker<B> {
         let graph = &*job.program.graph;
         let (me, parties) = (party.me(), party.parties());
         let (wire_before, sent) = (party.wire_bytes(), party.sent_counter());
-        let mut note = free::with_share(free::share_of_process(state.place.sharing()), state.store.note());
-        if let Some(purse) = &state.purse {
-            note = pool::with(&if job.supplies.is_some() { purse.offer() } else { purse.note() }, note);
-        }
-        if let Some(branch) = &job.branch {
-            note = with_side(branch.side, note);
-        }
+        let note = state.note(&job);
         let greeting = greeting(graph, &job, &arrays, note);
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
@@ -184,6 +178,18 @@ impl<B: Family> Worker<B> {
 }
 
 impl<B: Family> State<B> {
+    /// Returns what the other parties hear in the greeting of a run.
+    fn note(&mut self, job: &Job) -> Vec<u8> {
+        let mut note = free::with_share(free::share_of_process(self.place.sharing()), self.store.note());
+        if let Some(purse) = &self.purse {
+            note = pool::with(&if job.supplies.is_some() { purse.offer() } else { purse.note() }, note);
+        }
+        match &job.branch {
+            Some(branch) => with_side(branch.side, note),
+            None => note,
+        }
+    }
+
     /// Chooses what a run takes from the pool, and compares this and the plan with the other parties. Where the pool
     /// has nothing for the run, all parties refuse it.
     fn spend<'r>(

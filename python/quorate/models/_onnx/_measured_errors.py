@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -117,4 +116,4 @@ def warn_of(model: Any, random: Sequence[Array], sample: Sequence[Array] | None,
 
 
 def _say(text: str) -> None:
-    warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+    _source.warn(at(text), ModelWarning)
