@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jobserving import FakeRunner, Network, job_network
+from queueing import Office
 from quorate._command._makings import portions
 from quorate._session._pools import PoolFolder, PoolHeld
 from quorate.campaigns import Marks, Refused, Settings
@@ -136,12 +137,10 @@ def test_a_job_ends_a_making_once_all_servers_could_start_it(world: World) -> No
     world.turns.look()
     job = world.net.queued()
     (making,) = world.net.jobs(0).pools.makings()
+    pools = world.net.jobs(0).pools
     for state, left, ends in (("in use", 5, False), ("free", 0, False), ("free", 5, True)):
         world.has(left, state)
-        if left and state == "free":  # an earlier making said what a start takes
-            world.has(left)
-            pools = world.net.jobs(0).pools
-            pools._has_one = lambda _: True
+        pools._has_one = lambda _, left=left: left > 0  # an earlier making said what a start takes
         world.turns.look()
         assert world.net.jobs(0).queue.job(making.id).cancel == ends, (state, left)
     world.end_all("cancelled")
@@ -254,6 +253,18 @@ def test_makings_are_not_among_jobs_and_a_restart_ends_them(world: World) -> Non
     assert world.states() == ["failed"], "it does not wait"
     world.net.jobs(1).queue.restarted()
     assert world.states(1) == ["failed"]
+
+
+def test_programs_that_read_a_campaign_have_no_makings(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    try:
+        code = "def program(mpc, campaign):\n    return 1\n"
+        program = office.approve(code, '[parameters.campaign]\ntype = "campaign"\n')
+        making = Making.of(office.deployment.hash, bytes(65), Marks(program, 1, 2, {"campaign": "5f" * 32}), 2)
+        with pytest.raises(Refused, match="reads a campaign, for which no pool is made"):
+            office.queue.check_making(making)
+    finally:
+        office.close()
 
 
 def test_what_a_making_is_kept_as(world: World) -> None:

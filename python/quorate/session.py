@@ -140,10 +140,8 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         """Closes the session. The peers are told that this party is done or, with `gave_up`, that it failed.
 
         Runs that were asked for before end first, and a `Request` has its values after that; with `gave_up`, they are
-        stopped. Threads that wait for their turn get `SessionClosed`.
-
-        If the disk did not take back what the session has not used of its pool, or did not note its end, a
-        `RuntimeWarning` says so.
+        stopped. Threads that wait for their turn get `SessionClosed`. A `RuntimeWarning` says if the disk did not take
+        back what the session has not used of its pool, or did not note its end.
 
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
@@ -156,8 +154,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
             return
         if not gave_up and self._may_not_wait() and self._native.is_busy():
             gave_up = True
-            text = "a request of this branch was not awaited before the branch was closed, so its run is stopped"
-            _source.warn(text, RuntimeWarning)
+            _source.warn("a request of this branch was not awaited when it closed, and is stopped", RuntimeWarning)
         try:
             if complaint := self._native.close(gave_up):
                 _source.warn(complaint, RuntimeWarning)

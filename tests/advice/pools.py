@@ -20,6 +20,31 @@ BY_TEST: dict[str, list[str]] = {
     "test_pools.py::test_the_key_of_a_pool": [
         "is gone: put it back, or remove the pool's folder at all parties",
     ],
+    "test_pool_rebind.py::test_a_pool_is_used_on_after_a_certificate_was_renewed": [
+        "the pool {} {} {}; do this at all parties",
+    ],
+    "test_pool_rebind.py::test_what_is_not_rebound": [
+        "than the new file: name the party.toml from before the change of certificates",
+    ],
+    "test_pool_makings.py::test_one_server_that_does_not_agree_is_enough @ no table": [
+        "write the same program, parameters and form into its serve.toml",
+    ],
+    "test_pool_makings.py::test_one_server_that_does_not_agree_is_enough @ fewer": [
+        "state the same `high` at all servers",
+    ],
+    "test_pool_makings.py::test_calls_of_others_and_malformed_ones_make_nothing": [
+        "update all servers to one release",
+    ],
+    "test_pool_makings.py::test_tables_are_read_and_need_a_pool": [
+        '{} has [[pool]], and {} has no pool: name its folder, as in pool = "pool"',
+        "leave the program that is asked for most",
+    ],
+    "test_pool_makings.py::test_a_pool_without_its_folder": [
+        "name its folder in party.toml",
+    ],
+    "test_pool_makings.py::test_programs_that_read_a_campaign_have_no_makings": [
+        "leave it out of [[pool]]",
+    ],
     "test_pools.py::test_a_pool_has_a_folder": [
         "name the folder of the pool: --pool DIR, or `pool` in {}",
     ],
@@ -66,6 +91,7 @@ IN_CRATES: dict[str, tuple[str, str]] = {
 
 #: As `NO_ADVICE` of `elsewhere`, which has these, too.
 NO_ADVICE: dict[str, str] = {
+    'names no pool: write its folder, as in pool = "pool"': "its server does not start without a pool",
     "state of a pool": "a part of a message of a peer",
     "a pool is for deployments, with a protocol that has pools": "a session that has none was opened",
     "an insecure dealer has no pools: leave offline= out": "a choice for measurements",

@@ -23,8 +23,8 @@ impl<D: Disk> Pool<D> {
     /// ones; otherwise it is bound to the new ones already. `None` if there is no pool.
     ///
     /// # Errors
-    /// [`PoolError::Foreign`] for a pool of another party; [`PoolError::Certificates`] for one of yet other certificates;
-    /// those of [`Pool::open`]; [`PoolError::Disk`], after which the pool is bound to the one or the other.
+    /// [`PoolError::Foreign`] for a pool of another party; [`PoolError::Certificates`] for one of yet other
+    /// certificates; those of [`Pool::open`]; [`PoolError::Disk`], after which it is bound to the one or the other.
     pub fn rebind(
         disk: D,
         key: StoreKey,

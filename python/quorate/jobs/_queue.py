@@ -260,7 +260,7 @@ class Queue:
 
         return self._store.write(change).result()
 
-    def check_deployment(self, request: JobRequest | StandingRequest) -> None:
+    def check_deployment(self, request: JobRequest | StandingRequest | Making) -> None:
         """Compares the deployment that a request is for with this one.
 
         Raises:
@@ -298,8 +298,6 @@ class Queue:
         if found.at is not None and found.at > now:  # the clock was set back
             raise Refused(425, f"the time of this job is {time_text(found.at)}", "start it then")
         request = found.asked
-        if isinstance(request, Making):
-            raise Refused(409, "this is a making", "start it as one")
         self.check_deployment(request)
         if is_halted(connection):
             raise halted(503)
