@@ -140,7 +140,7 @@ class Session(ArrayMethods, Asking, Branching, Building, Files, Announcing, Camp
         """Closes the session. The peers are told that this party is done or, with `gave_up`, that it failed.
 
         Runs that were asked for before end first, and a `Request` has its values after that; with `gave_up`, they are
-        stopped. Threads that wait for their turn get `SessionClosed`. A pool that cannot be closed is a `RuntimeWarning`.
+        stopped. Threads that wait for their turn get `SessionClosed`. A pool that is not closed is a `RuntimeWarning`.
 
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
