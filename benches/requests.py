@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,8 @@ def side_by_side(work: Callable[[], object], threads: int) -> float:
 
 def throughput(family: str, threads: list[int], requests: int, sharings: str | None) -> None:
     """Prints requests a second by the number of threads."""
-    with qr.local(family, **({"sharings": sharings} if sharings else {})) as mpc:
+    options: dict[str, Any] = {"sharings": sharings} if sharings else {}
+    with qr.local(family, **options) as mpc:
         small = Small(mpc)
         for count in threads:
             each = requests // count
