@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,9 +77,10 @@ def side_by_side(work: Callable[[], object], threads: int) -> float:
     return seconds_of(run)
 
 
-def throughput(family: str, threads: list[int], requests: int) -> None:
+def throughput(family: str, threads: list[int], requests: int, sharings: str | None) -> None:
     """Prints requests a second by the number of threads."""
-    with qr.local(family) as mpc:
+    options: dict[str, Any] = {"sharings": sharings} if sharings else {}
+    with qr.local(family, **options) as mpc:
         small = Small(mpc)
         for count in threads:
             each = requests // count
@@ -193,9 +195,10 @@ def main() -> None:
     parser.add_argument("--threads", default="1,4,16")
     parser.add_argument("--requests", type=int, default=3200)
     parser.add_argument("--sort", type=int, default=100_000)
+    parser.add_argument("--sharings", help="the sharings of the first table, such as Y")
     chosen = parser.parse_args()
     for family in chosen.families.split(","):
-        throughput(family, [int(count) for count in chosen.threads.split(",")], chosen.requests)
+        throughput(family, [int(count) for count in chosen.threads.split(",")], chosen.requests, chosen.sharings)
         in_flight(family)
         beside_a_sort(family, chosen.sort)
         deployed(family, [0, 1, 4, 16], chosen.requests)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import quorate as qr
 from quorate._arrays._indexing import strided
 
 SHAPES = [(), (1,), (7,), (3, 4), (1, 5), (2, 3, 4), (2, 1, 3, 2)]
@@ -87,3 +88,16 @@ def test_strides_take_no_time_by_element() -> None:
     steps = strided(Shaped((1 << 16, 1 << 15)), (slice(None, None, -1), 5))  # type: ignore[arg-type]
     assert steps == (((1 << 16) - 1) * (1 << 15) + 5, [(1 << 16, -(1 << 15))], (1 << 16,))
     assert strided(Shaped((1 << 16, 1 << 16)), 0) is None  # type: ignore[arg-type]
+
+
+def test_positions_of_the_own_type_are_an_index_like_any_other() -> None:
+    values, index = np.arange(10, 17), np.array([[6, 0], [3, 3]], np.uint32)
+    with qr.local("rss") as mpc:
+        x = mpc.input(values, owner=0)
+        assert x[index].reveal().tolist() == values[index].tolist()
+        picked = x.at[index[0]]
+        index[0] = 1
+        assert picked.set(0).reveal().tolist() == [0, 11, 12, 13, 14, 15, 0]
+        for far in ([7], [2**32 - 1]):
+            with pytest.raises(IndexError, match="out of bounds"):
+                x[np.array(far, np.uint32)]

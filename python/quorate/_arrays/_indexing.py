@@ -23,12 +23,14 @@ _BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
 
 
 def positions(x: SecretArray, key: Any) -> np.ndarray:
-    """Returns the positions of the elements that an index picks."""
+    """Returns the positions of the elements that an index picks; they may be the index itself."""
     keys = key if isinstance(key, tuple) else (key,)
     if any(isinstance(k, type(x)) for k in keys):
         raise DtypeError(at(NO_INDEX))
     if x.size >= 1 << 32:
         raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
+    if x.ndim == 1 and type(key) is np.ndarray and key.dtype == np.uint32 and (key < x.size).all():
+        return key
     return _picked(np.arange(x.size, dtype=np.uint32).reshape(x.shape), key)
 
 

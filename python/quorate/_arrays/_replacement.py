@@ -26,7 +26,7 @@ class Picked:
 
     def __getitem__(self, key: Any) -> Picked:
         picked = Picked(self._array)
-        picked._places = positions(self._array, key)
+        picked._places = positions(self._array, key).copy()  # the index may change before `set`
         return picked
 
     def set(self, value: Any) -> SecretArray:

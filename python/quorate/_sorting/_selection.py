@@ -129,6 +129,8 @@ def _in_each(blocks: np.ndarray, layers: list[Pairs]) -> list[Pairs]:
 
 def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
     """Joins comparators of different wires: their layers run in parallel."""
+    if len(parts) == 1:
+        return parts[0]
     layers = itertools.zip_longest(*parts, fillvalue=(_NO_WIRES, _NO_WIRES))
     return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
 
@@ -141,7 +143,8 @@ def _pruned(layers: list[Pairs], order: Wires) -> Selection:
     kept = []
     for low, high in reversed(layers):
         needed = wanted[low] | wanted[high]
-        low, high = low[needed], high[needed]
+        if not needed.all():
+            low, high = low[needed], high[needed]
         wanted[low] = wanted[high] = True
         if len(low):
             kept.append((low, high))
@@ -165,20 +168,22 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
     chosen = selection(count, k)
     place = np.arange(count, dtype=_WIRE)  # where each wire's value stands
     last = _last_uses(chosen, count, rest)
-    live, used = place.copy(), np.zeros(count, bool)
+    live, numbers, used = place.copy(), place.copy(), np.zeros(count, bool)
     for layer, (low, high) in enumerate(chosen.layers):
         live = live[last[live] > layer]
         used[low] = used[high] = True
         left = live[~used[live]]
         used[low] = used[high] = False
-        one, other = rows[0][place[low]], rows[0][place[high]]
+        lows, highs, lefts = place[low], place[high], place[left]
+        pairs = [(row[lows], row[highs]) for row in rows]
+        one, other = pairs[0]
         swap = one < other if largest else other < one
-        for i, row in enumerate(rows):
-            one, other = row[place[low]], row[place[high]]
+        for i, (row, (one, other)) in enumerate(zip(rows, pairs, strict=True)):
             bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
             met = mpc.swap(bit, one, other)
-            rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
-        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]), dtype=_WIRE)
+            rows[i] = mpc.concatenate([*met, row[lefts]] if len(left) else met)
+        place[low], place[high] = numbers[: len(low)], numbers[len(low) : 2 * len(low)]
+        place[left] = numbers[2 * len(low) : len(rows[0])]
     wires = chosen.order
     if rest:
         wires = np.concatenate([wires, np.setdiff1d(np.arange(count), wires)])
@@ -188,10 +193,11 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
 def _last_uses(chosen: Selection, count: int, rest: bool) -> Wires:
     """Returns, for each wire, the last layer that uses its value."""
     end = len(chosen.layers) + 1
-    last = np.full(count, end if rest else 0, np.uint32)
+    if rest:
+        return np.full(count, end, _WIRE)
+    last = np.zeros(count, _WIRE)
     for layer, (low, high) in enumerate(chosen.layers):
-        last[low] = np.maximum(last[low], layer)
-        last[high] = np.maximum(last[high], layer)
+        last[low] = last[high] = layer
     last[chosen.order] = end
     return last
 
