@@ -46,6 +46,7 @@ class Family:
         takes: the numbers of parties that it runs with, in words.
         sharings: the sharings that the planner chooses from.
         options: the family's own options, which other families may lack.
+        has_secrets: whether its pools hold keys, so that each is made in one session.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Family:
     takes: str
     sharings: tuple[str, ...]
     options: tuple[Choice, ...]
+    has_secrets: bool
 
 
 def _read() -> dict[str, Family]:

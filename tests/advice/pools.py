@@ -70,6 +70,8 @@ IN_CRATES: dict[str, tuple[str, str]] = {
         "crates/pool/tests/places.rs",
         "PoolError::Taken",
     ),
+    "put the pool on another file system": ("crates/pool/src/folder.rs", "PoolError::NoBirths"),
+    "remove its folder at all parties and make the pool again": (_LIVES, "the test says so"),
     "name the same pool at all parties; or remove its folder where it is": (_LIVES, "SessionError::NoPool"),
     "the pool is dead: {}. Its correlations are of no use any more": (_LIVES, "PoolError::Dead"),
     "and was erased here, too: make the pool again": (_LIVES, "SessionError::PoolDeadThere"),

@@ -191,3 +191,16 @@ impl Disk for Folder {
         emptied.map_err(|error| failed(&self.path, "emptied of what was replaced", &error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file system of /proc has no births.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_system_without_births_is_refused() {
+        let refused = read(Path::new("/proc/self"), "status").err();
+        assert_eq!(refused, Some(PoolError::NoBirths { folder: "/proc/self".into() }));
+    }
+}

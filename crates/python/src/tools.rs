@@ -57,6 +57,7 @@ pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         family.set_item("sharings", sharings)?;
         let options: Vec<_> = options.iter().map(|option| (option.name, option.values, option.help)).collect();
         family.set_item("options", options)?;
+        family.set_item("has_secrets", protocol.has_secrets())?;
         Ok(family)
     };
     Protocol::ALL.iter().map(one).collect()

@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from quorate._families import FAMILIES
 from quorate.campaigns._marks import Marks, marks_of
 from quorate.campaigns._sealing import KEY_BYTES
 from quorate.errors import ConfigError
@@ -37,9 +38,6 @@ PEER_TIMEOUT_S = 10.0
 
 #: Jobs that may run at the same time, at most.
 MOST_AT_ONCE = 16
-
-#: Protocols whose pools cannot be added to: their correlations are under the keys of one session.
-_ONE_MAKING = ("spdz2k",)
 
 #: A name or an address of a host, as browsers send it.
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
@@ -208,7 +206,7 @@ def _marks(serve: _File, party: _File, protocol: str) -> tuple[Marks, ...]:
         raise ConfigError(
             f'{serve.file} has [[pool]], and {party.file} has no pool: name its folder, as in pool = "pool"'
         )
-    if len(marks) > 1 and protocol in _ONE_MAKING:
+    if len(marks) > 1 and FAMILIES[protocol].has_secrets:
         what = f"a pool of {protocol} is made in one session, so [[pool]] may stand once"
         raise ConfigError(f"{serve.file}: {what}: leave the program that is asked for most")
     return marks

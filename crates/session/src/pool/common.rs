@@ -340,7 +340,7 @@ mod tests {
     fn a_gap_is_given_up_and_then_passed_over() {
         let (one, other) = (has(90, &[(90, 100, X), (100, 5100, Y)]), has(90, &[(90, 100, X)]));
         let common = Common::of(&[&one, &other]);
-        assert_eq!((common.reserved, common.end, common.usable()), (90, 5100, vec![90..100]));
+        assert_eq!((common.reserved, common.end, common.usable()), (90, 5100, vec![Range { start: 90, end: 100 }]));
         // Nothing else is left; the party that has the batch has not given it up yet, and may be cut off again.
         let [one, other] = [has(100, &[(100, 5100, Y)]), Has { end: 5100, ..has(100, &[]) }];
         let common = Common::of(&[&one, &other]);
