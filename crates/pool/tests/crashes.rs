@@ -167,7 +167,7 @@ fn a_restored_image_is_behind_and_alignment_gives_its_bundles_up() {
     machine.restore(&copy);
     let mut pool = Pool::open(machine.clone(), key(), &owner()).unwrap().unwrap();
     assert_eq!(pool.lots()[&LOT].reserved, 0);
-    pool.align(LOT, (3, 4), &[0..4]).unwrap();
+    pool.align(LOT, (3, 4), std::slice::from_ref(&(0..4))).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()));
     pool.reserve(LOT, 4).unwrap();
     assert!((0..3).all(|place| pool.take(LOT, place).is_err()) && pool.take(LOT, 3).is_ok());

@@ -11,7 +11,7 @@ use crate::disks::{Machine, key, owner};
 const LOT: LotId = LotId([1; 32]);
 const OTHER: LotId = LotId([2; 32]);
 const BYTES: u64 = 40;
-const ALL: &[Range<u32>] = &[0..u32::MAX];
+const ALL: &[Range<u32>] = std::slice::from_ref(&(0..u32::MAX));
 
 fn batch(number: u8) -> Batch {
     Batch { id: [number; 32], origin: [number + 100; 32] }
