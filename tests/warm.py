@@ -61,7 +61,7 @@ class Command:
         out, err, told = (read for read, _ in pipes)
         self.stdout, self.stderr = os.fdopen(out), os.fdopen(err)
         self._told = os.fdopen(told, "rb")
-        self._pid = int(self._told.readline())
+        self.pid = int(self._told.readline())
         self._printed: dict[int, list[bytes]] = {out: [], err: []}
         self.returncode: int | None = None
 
@@ -74,7 +74,10 @@ class Command:
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, number)
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
