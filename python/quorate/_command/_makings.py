@@ -38,7 +38,7 @@ _PORTIONS = 10
 def main() -> int:
     """Makes correlations, and returns the exit status: 0 if there are as many as were asked for."""
     with contextlib.suppress(OSError):
-        os.nice(_NICE)
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
     try:
         return _run()
     except BrokenPipeError:  # the server has ended, and nothing reads the report
