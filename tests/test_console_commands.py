@@ -145,8 +145,11 @@ def test_a_program_is_approved_and_revoked_with_a_record(command: Commands, monk
     [
         ("UPDATE acts SET line = replace(line, 'eve', 'bob') WHERE number = 2", "line 3 of .* does not follow"),
         ("DELETE FROM acts WHERE number = 2", "line 2 of .* does not follow"),
-        ("DELETE FROM acts WHERE number <= 2", "the first number is 3"),
-        ("UPDATE acts SET line = x'ff0a00' WHERE number = 2", "line 3 of .* does not follow"),
+        ("DELETE FROM acts WHERE number <= 2", "line 1 of .* with a number, 3 instead of 1"),
+        ("INSERT INTO acts VALUES (5, '{}')", "line 5 of .* has no number, and lines before it have one"),
+        ("INSERT INTO acts SELECT -1, line FROM acts WHERE number = 2", "line 1 of .* a number, 2 instead of 1"),
+        (f"INSERT INTO acts SELECT {-(2**63)}, line FROM acts WHERE number = 2", "line 1 of .*, 2 instead of 1"),
+        ("UPDATE acts SET line = x'ff0a00' WHERE number = 2", "line 2 of .* has no number"),
         ("INSERT INTO acts SELECT 9, line FROM acts WHERE number = 2", "line 5 of .* does not follow"),
         ("DELETE FROM acts WHERE number = 4", "no line of .* has the head"),
         ("DELETE FROM acts", "no line of .* has the hash of another one"),
@@ -164,6 +167,26 @@ def test_acts_that_were_altered_are_found(statement: str, found: str, command: C
         assert len(acts(store)) >= 0  # no page breaks
     command("operator", "add", "zoe")  # it goes on, and the break stays
     assert verified(command, head, status=1)
+
+
+def test_acts_up_to_a_noted_head_cannot_be_removed(command: Commands) -> None:
+    for name in ("ada", "eve"):
+        command("operator", "add", name)
+    head = re.findall("head ([0-9a-f]{64})", verified(command))[0]
+    command("operator", "add", "joe")
+    verified(command, head)
+    changed(command, "DELETE FROM acts WHERE number <= 2")
+    assert "3 instead of 1: those before were removed" in verified(command, head, status=1)
+    continued = """CAST('{"time": "2026-12-01T00:00:00Z", "event": "continued", "process": 1, "file": "x' """
+    changed(command, f"UPDATE acts SET line = {continued} || substr(line, instr(line, '\", \"sequence')) AS BLOB)")
+    assert "3 instead of 1" in verified(command, head, status=1)
+    with store_of(command) as store:
+        assert check_of_acts(store).verdict().is_whole is False
+
+
+def test_a_server_without_acts_is_in_order(command: Commands) -> None:
+    assert "nothing was verified" in verified(command)
+    assert "nothing was verified" in verified(command, "0" * 64, status=1), "a head was noted, so there were some"
 
 
 def test_verify_takes_files_or_acts(command: Commands, capsys: pytest.CaptureFixture[str]) -> None:

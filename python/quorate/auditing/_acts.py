@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -118,7 +119,7 @@ def lines_of_acts(store: Store) -> Iterator[bytes]:
     Raises:
         StoreError: the store cannot be read.
     """
-    query, last = f"SELECT number, {_LINE} FROM acts WHERE number > ? ORDER BY number LIMIT ?", 0  # noqa: S608
+    query, last = f"SELECT number, {_LINE} FROM acts WHERE number > ? ORDER BY number LIMIT ?", -math.inf  # noqa: S608
     while rows := _read(store, query, (last, _AT_ONCE)):
         last = rows[-1][0]
         yield from (line for _, line in rows)
@@ -130,7 +131,7 @@ def count_of_acts(store: Store) -> int:
     return int(store.read(lambda connection: connection.execute(query).fetchone()[0]))
 
 
-def _read(store: Store, query: str, given: tuple[int, int]) -> list[tuple[int, bytes]]:
+def _read(store: Store, query: str, given: tuple[float, int]) -> list[tuple[int, bytes]]:
     return store.read(lambda connection: connection.execute(query, given).fetchall())
 
 

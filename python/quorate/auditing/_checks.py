@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -48,6 +49,7 @@ class Check:
         size: returns its length now.
         at: returns where a line ends, in the unit of `size`.
         clock: a clock in seconds that is not set back.
+        is_all: as for `Chain`.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Check:
         size: Callable[[], int],
         at: Callable[[Line], int],
         clock: Callable[[], float] = time.monotonic,
+        is_all: bool = False,
     ) -> None:
+        self._is_all = is_all
         self._file, self._lines, self._size, self._at, self._clock = file, lines, size, at, clock
         self._mutex = threading.Lock()
         self._over = threading.Event()
@@ -114,7 +118,7 @@ class Check:
 
     def _verified(self) -> Verdict | None:
         """Verifies the log as far as it alone can show it; returns None if it is told to end."""
-        chain, count, unnumbered, size = Chain(), 0, 0, max(self._size(), 1)
+        chain, count, unnumbered, size = Chain(self._is_all), 0, 0, max(self._size(), 1)
         try:
             for line in self._lines():
                 count, unnumbered = count + 1, unnumbered + (line.number is None)
@@ -135,7 +139,8 @@ def check_of_log(file: Path) -> Check:
 
 def check_of_acts(store: Store) -> Check:
     """Returns what verifies the acts of operators at a store."""
-    return Check(name_of_acts(store), lambda: acts_of(store), lambda: count_of_acts(store), lambda line: line.place)
+    lines, size = functools.partial(acts_of, store), functools.partial(count_of_acts, store)
+    return Check(name_of_acts(store), lines, size, lambda line: line.place, is_all=True)
 
 
 def _of(chain: Chain, count: int, unnumbered: int) -> Verdict:
