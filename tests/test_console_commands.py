@@ -104,7 +104,9 @@ def test_acts_at_a_shell_are_recorded_with_them(command: Commands, monkeypatch: 
     command("campaign", "approve", str(command.folder / "pay.json"))  # it is approved already
     command("campaign", "resume", "salaries")  # it was not halted
     command("campaign", "close", "salaries")
+    command("campaign", "close", "salaries")  # it is closed already
     command("campaign", "end", "salaries")
+    command("campaign", "end", made.hash.hex())  # it has ended already
     with store_of(command) as store:
         assert store.write(lambda c: c.execute("INSERT INTO meta VALUES ('jobs halted', x'00')").rowcount).result()
     command("job", "resume")

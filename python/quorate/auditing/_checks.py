@@ -88,12 +88,12 @@ class Check:
             if self._trouble is not None:
                 raise self._trouble
             if self._last is None:
-                return Verdict(None, f"it is being verified, and {self._share:.0%} of it are read: look again later")
+                return Verdict(None, f"It is being verified, and {self._share:.0%} of it has been read: look again later")
             (is_whole, text), at = self._last
             if self._running is None and self._again_at == 0.0:
                 return Verdict(is_whole, text)
             more = (
-                "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it are read"
+                "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it has been read"
             )
             return Verdict(is_whole, f"{text}; as of {at}{more}")
 
@@ -109,6 +109,8 @@ class Check:
             made = self._verified()
         except QuorateError as error:
             trouble = error
+        except Exception as error:  # the page must not say for ever that it is being verified
+            made = Verdict(False, f"it could not be verified: {type(error).__name__}")
         finally:
             with self._mutex:
                 took = self._clock() - begun
@@ -134,7 +136,15 @@ class Check:
 
 def check_of_log(file: Path) -> Check:
     """Returns what verifies a log of reveals."""
-    return Check(file, lambda: read(file), lambda: file.stat().st_size if file.exists() else 0, lambda one: one.ends_at)
+    return Check(file, lambda: read(file), lambda: _size_of(file), lambda line: line.ends_at)
+
+
+def _size_of(file: Path) -> int:
+    """Returns the bytes of a log; 0 if it is not there or cannot be read, which `read` says."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def check_of_acts(store: Store) -> Check:
