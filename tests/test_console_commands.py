@@ -11,7 +11,9 @@ import pwd
 import re
 import ssl
 import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from campaigning import STORE_KEY, campaign_of
 from deploying import free_ports
 from jobbing import approval
 from quorate._command import _campaigns
-from quorate.auditing import Act, acts, check_of_acts
+from quorate.auditing import Act, _acts, _checks, acts, check_of_acts, check_of_log
 from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, _schema, approved
 from quorate.cli import main
 from quorate.console import add_operator, operators
@@ -189,6 +191,35 @@ def test_acts_up_to_a_noted_head_cannot_be_removed(command: Commands) -> None:
 def test_a_server_without_acts_is_in_order(command: Commands) -> None:
     assert "nothing was verified" in verified(command)
     assert "nothing was verified" in verified(command, "0" * 64, status=1), "a head was noted, so there were some"
+
+
+def test_a_system_that_names_nobody_refuses_no_act(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An urgent act must not fail, or hold up other changes, because of the record's name."""
+
+    def lookup(_: int) -> object:
+        with store_of(command) as store:  # it would fail within the transaction of the act
+            store._writing.execute("PRAGMA busy_timeout = 0")
+            store._writing.execute("BEGIN IMMEDIATE")
+        raise OSError("the directory of users is away")
+
+    monkeypatch.setattr(pwd, "getpwuid", lookup)
+    login = command.folder / "loginuid"
+    login.write_text("nobody")
+    for file in (login, command.folder):
+        monkeypatch.setattr(_acts, "_LOGIN", file)
+        command("operator", "add", "ada")
+        command("operator", "remove", "ada")
+    lines = [json.loads(line) for line in command("audit", "acts").splitlines()]
+    assert {line["operator"] for line in lines} == {f"shell:{os.geteuid()}"} and len(lines) == 4
+
+
+def test_a_log_that_fails_otherwise_has_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Path) -> Iterator[Any]:
+        raise PermissionError(13, "A-SECRET")
+
+    monkeypatch.setattr(_checks, "read", failing)
+    told = check_of_log(tmp_path / "no" / "log").verdict()
+    assert told == (False, "it could not be verified: PermissionError")
 
 
 def test_verify_takes_files_or_acts(command: Commands, capsys: pytest.CaptureFixture[str]) -> None:

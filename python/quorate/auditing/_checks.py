@@ -88,12 +88,16 @@ class Check:
             if self._trouble is not None:
                 raise self._trouble
             if self._last is None:
-                return Verdict(None, f"It is being verified, and {self._share:.0%} of it has been read: look again later")
+                return Verdict(
+                    None, f"It is being verified, and {self._share:.0%} of it has been read: look again later"
+                )
             (is_whole, text), at = self._last
             if self._running is None and self._again_at == 0.0:
                 return Verdict(is_whole, text)
             more = (
-                "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it has been read"
+                ""
+                if self._running is None
+                else f"; it is being verified again, and {self._share:.0%} of it has been read"
             )
             return Verdict(is_whole, f"{text}; as of {at}{more}")
 

@@ -142,7 +142,7 @@ class Store:
             self._jobs.put_nowait((change, future))
         except queue.Full:
             raise StoreError(f"{_WAITING} changes wait for the store {self.path}: send again later") from None
-        if self._broken is not None:  # since the look above: the thread may have ended
+        if self.broken is not None:  # since the look above: the thread may have ended
             self._refuse_waiting()
         return future
 
