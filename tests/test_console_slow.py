@@ -119,7 +119,7 @@ def test_reads_do_not_wait_for_ever_for_reads_that_are_stuck(tmp_path: Path, mon
     store = Store(tmp_path / "store.db", b"k" * 32, None)
     with contextlib.closing(store), blocked(store, _readers.MOST):
         for call in (lambda: store.read(lambda _: 1), store.purge):
-            with pytest.raises(StoreError, match="4 reads have not ended in 0.1 s: look at its disk"):
+            with pytest.raises(StoreError, match=r"4 reads have not ended in 0\.1 s: look at its disk"):
                 call()
         store.close()  # it does not wait, either
         with pytest.raises(StoreError, match="is closed"):

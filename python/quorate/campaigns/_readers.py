@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 
 __all__ = ["MOST", "Readers"]
 
-#: Reads at the same time, and the seconds that others wait.
-MOST, PATIENCE_S = 4, 10.0
+#: Reads at the same time; others wait.
+MOST = 4
+
+#: Seconds that they wait.
+PATIENCE_S = 10.0
 
 
 class Readers:
