@@ -113,7 +113,8 @@ def test_a_long_log_is_verified_in_the_background(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(check._over, "wait", waiting)
     monkeypatch.setattr(_checks, "_PATIENCE_S", 0.05)
-    assert re.fullmatch(r"it is being verified, and [67]\d% of it are read: look again later", check.verdict().text)
+    told = r"It is being verified, and [67]\d% of it has been read: look again later"
+    assert re.fullmatch(told, check.verdict().text)
     assert check.verdict().is_whole is None and begin.is_set()
     running = check._running
     now = 101.0  # it took a second
@@ -127,7 +128,7 @@ def test_a_long_log_is_verified_in_the_background(tmp_path: Path, monkeypatch: p
     now = 110.5
     goes_on.clear()
     again = check.verdict()
-    assert again.is_whole and re.search(r"as of .*Z; it is being verified again, and [67]\d% of it are", again.text)
+    assert again.is_whole and re.search(r"as of .*Z; it is being verified again, and [67]\d% of it has", again.text)
     running = check._running
     goes_on.set()
     assert running is not None

@@ -250,6 +250,7 @@ def test_a_campaign_is_shown_approved_and_closed(inside: Desk) -> None:
     assert inside.post(f"{own}/close", {"csrf": inside.csrf()}).status == 409
     assert inside.post(f"{own}/close", {"csrf": inside.csrf(), "sure": "yes"}).status == 303
     assert b"<dd>closed</dd>" in inside.get(own).body
+    assert inside.post(f"{own}/close", {"csrf": inside.csrf(), "sure": "yes"}).status == 409
     acted = [("ada", "closed", "campaign", "pay"), ("ada", "approved", "campaign", "pay")]
     assert decided(inside) == acted
     with inside.store() as store:
@@ -433,12 +434,13 @@ def test_a_forged_plan_is_text(inside: Desk, tmp_path: Path) -> None:
 def test_one_plan_is_made_at_a_time(inside: Desk, tmp_path: Path) -> None:
     program, _ = inside.program(tmp_path)
     with inside.store() as store:
-        plans = Plans(store, inside.net.servers[0].settings)
+        plans, noted = Plans(store, inside.net.servers[0].settings), list[int]()
         assert plans._busy.acquire(blocking=False)
         with pytest.raises(Refused, match="another plan is being made: wait a minute"):
-            plans.make(program, {"rows": 5, "region": "north"})
+            plans.make(program, {"rows": 5, "region": "north"}, lambda: noted.append(1))
+        assert not noted, "what was refused is not recorded as executed"
         plans._busy.release()
-        assert len(plans.make(program, {"rows": 5, "region": "north"})) == 1
+        assert len(plans.make(program, {"rows": 5, "region": "north"}, lambda: noted.append(1))) == len(noted) == 1
 
 
 # ---- what is written is text ---------------------------------------------------------------------------------------

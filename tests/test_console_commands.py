@@ -11,7 +11,9 @@ import pwd
 import re
 import ssl
 import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from campaigning import STORE_KEY, campaign_of
 from deploying import free_ports
 from jobbing import approval
 from quorate._command import _campaigns
-from quorate.auditing import Act, acts, check_of_acts
+from quorate.auditing import Act, _acts, _checks, acts, check_of_acts, check_of_log
 from quorate.campaigns import ConsoleSettings, Limits, Settings, Store, _schema, approved
 from quorate.cli import main
 from quorate.console import add_operator, operators
@@ -104,7 +106,9 @@ def test_acts_at_a_shell_are_recorded_with_them(command: Commands, monkeypatch: 
     command("campaign", "approve", str(command.folder / "pay.json"))  # it is approved already
     command("campaign", "resume", "salaries")  # it was not halted
     command("campaign", "close", "salaries")
+    command("campaign", "close", "salaries")  # it is closed already
     command("campaign", "end", "salaries")
+    command("campaign", "end", made.hash.hex())  # it has ended already
     with store_of(command) as store:
         assert store.write(lambda c: c.execute("INSERT INTO meta VALUES ('jobs halted', x'00')").rowcount).result()
     command("job", "resume")
@@ -145,8 +149,11 @@ def test_a_program_is_approved_and_revoked_with_a_record(command: Commands, monk
     [
         ("UPDATE acts SET line = replace(line, 'eve', 'bob') WHERE number = 2", "line 3 of .* does not follow"),
         ("DELETE FROM acts WHERE number = 2", "line 2 of .* does not follow"),
-        ("DELETE FROM acts WHERE number <= 2", "the first number is 3"),
-        ("UPDATE acts SET line = x'ff0a00' WHERE number = 2", "line 3 of .* does not follow"),
+        ("DELETE FROM acts WHERE number <= 2", "line 1 of .* with a number, 3 instead of 1"),
+        ("INSERT INTO acts VALUES (5, '{}')", "line 5 of .* has no number, and lines before it have one"),
+        ("INSERT INTO acts SELECT -1, line FROM acts WHERE number = 2", "line 1 of .* a number, 2 instead of 1"),
+        (f"INSERT INTO acts SELECT {-(2**63)}, line FROM acts WHERE number = 2", "line 1 of .*, 2 instead of 1"),
+        ("UPDATE acts SET line = x'ff0a00' WHERE number = 2", "line 2 of .* has no number"),
         ("INSERT INTO acts SELECT 9, line FROM acts WHERE number = 2", "line 5 of .* does not follow"),
         ("DELETE FROM acts WHERE number = 4", "no line of .* has the head"),
         ("DELETE FROM acts", "no line of .* has the hash of another one"),
@@ -164,6 +171,55 @@ def test_acts_that_were_altered_are_found(statement: str, found: str, command: C
         assert len(acts(store)) >= 0  # no page breaks
     command("operator", "add", "zoe")  # it goes on, and the break stays
     assert verified(command, head, status=1)
+
+
+def test_acts_up_to_a_noted_head_cannot_be_removed(command: Commands) -> None:
+    for name in ("ada", "eve"):
+        command("operator", "add", name)
+    head = re.findall("head ([0-9a-f]{64})", verified(command))[0]
+    command("operator", "add", "joe")
+    verified(command, head)
+    changed(command, "DELETE FROM acts WHERE number <= 2")
+    assert "3 instead of 1: those before were removed" in verified(command, head, status=1)
+    continued = """CAST('{"time": "2026-12-01T00:00:00Z", "event": "continued", "process": 1, "file": "x' """
+    changed(command, f"UPDATE acts SET line = {continued} || substr(line, instr(line, '\", \"sequence')) AS BLOB)")
+    assert "3 instead of 1" in verified(command, head, status=1)
+    with store_of(command) as store:
+        assert check_of_acts(store).verdict().is_whole is False
+
+
+def test_a_server_without_acts_is_in_order(command: Commands) -> None:
+    assert "nothing was verified" in verified(command)
+    assert "nothing was verified" in verified(command, "0" * 64, status=1), "a head was noted, so there were some"
+
+
+def test_a_system_that_names_nobody_refuses_no_act(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An urgent act must not fail, or hold up other changes, because of the record's name."""
+
+    def lookup(_: int) -> object:
+        with store_of(command) as store:  # it would fail within the transaction of the act
+            store._writing.execute("PRAGMA busy_timeout = 0")
+            store._writing.execute("BEGIN IMMEDIATE")
+        raise OSError("the directory of users is away")
+
+    monkeypatch.setattr(pwd, "getpwuid", lookup)
+    login = command.folder / "loginuid"
+    login.write_text("nobody")
+    for file in (login, command.folder):
+        monkeypatch.setattr(_acts, "_LOGIN", file)
+        command("operator", "add", "ada")
+        command("operator", "remove", "ada")
+    lines = [json.loads(line) for line in command("audit", "acts").splitlines()]
+    assert {line["operator"] for line in lines} == {f"shell:{os.geteuid()}"} and len(lines) == 4
+
+
+def test_a_log_that_fails_otherwise_has_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Path) -> Iterator[Any]:
+        raise PermissionError(13, "A-SECRET")
+
+    monkeypatch.setattr(_checks, "read", failing)
+    told = check_of_log(tmp_path / "no" / "log").verdict()
+    assert told == (False, "it could not be verified: PermissionError")
 
 
 def test_verify_takes_files_or_acts(command: Commands, capsys: pytest.CaptureFixture[str]) -> None:

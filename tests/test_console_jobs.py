@@ -136,7 +136,7 @@ def test_plans_of_the_last_jobs_are_kept(inside: Desk, tmp_path: Path, monkeypat
         plans = _plans.Plans(store, inside.net.servers[0].settings)
     monkeypatch.setattr(plans, "make", lambda *_: [])
     for number in range(20):
-        plans.make_for(bytes([number]), program, {})
+        plans.make_for(bytes([number]), program, {}, list)
     kept = [plans.kept(bytes([number]), program) is not None for number in range(20)]
     assert kept == [False] * (20 - _plans._MOST_KEPT) + [True] * _plans._MOST_KEPT
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from consoling import Desk, desk
-from quorate.campaigns import Store, _readers
+from quorate.campaigns import Store, StoreError, _readers
 from quorate.console import _app, add_operator
 
 
@@ -110,6 +112,52 @@ def test_the_page_of_a_slow_disk_says_so(shared: Desk) -> None:
         assert answer.status == 503 and b"the store or a file has not answered in time" in answer.body
         assert shared.post("/sign-out", {"csrf": "x"}).status == 503
     assert shared.get("/jobs").status == 200, "a session outlives a slow disk"
+
+
+def test_reads_do_not_wait_for_ever_for_reads_that_are_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_readers, "PATIENCE_S", 0.1)
+    store = Store(tmp_path / "store.db", b"k" * 32, None)
+    with contextlib.closing(store), blocked(store, _readers.MOST):
+        for call in (lambda: store.read(lambda _: 1), store.purge):
+            with pytest.raises(StoreError, match=r"4 reads have not ended in 0\.1 s: look at its disk"):
+                call()
+        store.close()  # it does not wait, either
+        with pytest.raises(StoreError, match="is closed"):
+            store.write(lambda _: 1)
+
+
+def test_a_change_that_comes_as_the_store_closes_is_answered(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store.db", b"k" * 32, None)
+    put = store._jobs.put_nowait
+
+    def late(one: Any) -> None:
+        store.close()
+        put(one)
+
+    store._jobs.put_nowait = late  # type: ignore[method-assign]
+    with pytest.raises(StoreError, match="is closed"):
+        store.write(lambda _: 1).result(timeout=5)
+
+
+def test_a_page_that_is_stuck_does_not_keep_the_process_alive() -> None:
+    code = """import asyncio, threading
+from quorate.campaigns import StoreError, Refused
+from quorate.console._aside import Aside
+aside = Aside(2, 0.1)
+async def main():
+    assert await aside.run(max, 1, 2) == 2
+    try:
+        await aside.run(threading.Event().wait)
+    except Refused:
+        print("refused")
+    aside.close()
+    try:
+        await aside.run(max, 1, 2)
+    except Refused:
+        print("over")
+asyncio.run(main())"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "refused\nover\n" and done.returncode == 0, done.stderr
 
 
 def test_nothing_of_a_read_is_left_for_the_next_one(tmp_path: Path) -> None:

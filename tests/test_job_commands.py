@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from pathlib import Path
 
@@ -106,11 +108,13 @@ def test_operators_see_what_a_job_that_waits_will_reveal(config: str, capsys: py
     not_allowed = office.submit(office.request(program=other))
     office.close()
     assert quorate("job", "show", job.hex(), "--config", config) == 0
+    assert "--plan executes its program" in capsys.readouterr().out
+    assert quorate("job", "show", job.hex(), "--config", config, "--plan") == 0
     out = capsys.readouterr().out
     for part in (f"{job.hex()}  queued", "requester: ", "parameter rows: 7", "parameter region: south", "(7,)"):
         assert part in out
     assert "all parties" in out and "the terms of sums.py allow these runs" in out
-    assert quorate("job", "show", not_allowed.hex(), "--config", config) == 0
+    assert quorate("job", "show", not_allowed.hex(), "--config", config, "--plan") == 0
     assert "the terms of sums.py DO NOT allow these runs" in capsys.readouterr().out
     assert quorate("job", "cancel", job.hex(), "--config", config) == 0
     capsys.readouterr()
@@ -119,6 +123,30 @@ def test_operators_see_what_a_job_that_waits_will_reveal(config: str, capsys: py
     assert "cancelled" in out and "allow" not in out
     assert quorate("job", "show", "ab" * 32, "--config", config) == 2
     assert "`quorate job list` lists them" in capsys.readouterr().err
+    assert quorate("job", "cancel", job.hex(), "--config", config) == 0  # it is cancelled already
+    capsys.readouterr()
+    assert quorate("audit", "acts", "--config", config) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    executed = [("executed for its plan", one.hex()) for one in (job, not_allowed)]
+    assert [(line["act"], line["subject"]) for line in lines] == [*executed, ("cancelled", job.hex())]
+    assert quorate("job", "show", job.hex(), "--plan") == 2
+    assert "--plan is for operators" in capsys.readouterr().err
+
+
+def test_a_program_is_executed_for_its_plan_alone_and_apart(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A look executes nothing, and a plan is made by a process that has no secret of this one's environment."""
+    mark = Path(config).parent / "ran"
+    code = f"import os\nopen({str(mark)!r}, 'w').write(str(os.getpid()) + os.environ.get('QUORATE_TEST_SECRET', ''))\n"
+    office = office_of(config)
+    office.program = office.approve(code + SUMS)
+    job = office.submit(rows=7, region="south")
+    office.close()
+    assert quorate("job", "show", job.hex(), "--config", config) == 0 and not mark.exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUORATE_TEST_SECRET", "secret")
+        assert quorate("job", "show", job.hex(), "--config", config, "--plan") == 0
+    assert mark.read_text().isdigit() and mark.read_text() != str(os.getpid())
+    assert "the terms of sums.py allow these runs" in capsys.readouterr().out
 
 
 def test_operators_see_and_cancel_their_servers_schedules(config: str, capsys: pytest.CaptureFixture[str]) -> None:

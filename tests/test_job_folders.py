@@ -162,6 +162,24 @@ def test_a_folder_that_cannot_be_removed_stays_and_is_named(
     assert f"the folder {one} of a job stays: it cannot be removed: Operation not permitted" in caplog.text
 
 
+def test_folders_that_a_program_closed_are_removed(shared: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may run as root, whom modes do not stop, so the modes themselves are looked at."""
+    one, elsewhere, unlink, modes = left(store), shared / "elsewhere", os.unlink, list[int]()
+    elsewhere.mkdir(mode=0o500)
+    (one / "deep" / "link").symlink_to(elsewhere)
+    (one / "deep" / "er").chmod(0o500)
+    (one / "deep").chmod(0)
+
+    def seen(path: str, dir_fd: int | None = None) -> None:
+        modes.append(os.fstat(dir_fd or 0).st_mode & 0o777)
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", seen)
+    remove_left(store, OVER)
+    assert not one.exists() and modes == [0o700, 0o700]
+    assert elsewhere.stat().st_mode & 0o777 == 0o500, "links are not followed"
+
+
 # ---- locks ---------------------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,9 @@ BY_TEST: dict[str, list[str]] = {
         "look at the list of jobs",
         "look at its page",
     ],
+    "test_console_slow.py::test_reads_do_not_wait_for_ever_for_reads_that_are_stuck": [
+        "{} reads have not ended in {} s: look at its disk",
+    ],
     "test_console_slow.py::test_the_page_of_a_slow_disk_says_so": ["try again, and look at its disk"],
     "test_console_commands.py::test_a_console_needs_its_table": ["serve.toml has no [console]: state where it listens"],
     "test_console.py::test_a_session_ends_with_sign_out": ["use the links and forms of the console's pages"],
@@ -42,7 +45,10 @@ BY_TEST: dict[str, list[str]] = {
         "look at it again, and then decide",
     ],
     "test_console_acts.py::test_an_operator_who_is_removed_within_the_act_does_nothing": ["ask who removed you"],
-    "test_console_acts.py::test_a_campaign_is_shown_approved_and_closed": ["read what it asks for"],
+    "test_console_acts.py::test_a_campaign_is_shown_approved_and_closed": [
+        "read what it asks for",
+        "look at the list of campaigns",
+    ],
     "test_console_acts.py::test_one_plan_is_made_at_a_time": ["wait a minute, and ask again"],
     "test_console_acts.py::test_programs_that_make_no_plan": ["make it at a shell, by `quorate program explain`"],
     "test_console_acts.py::test_a_proposal_that_was_replaced_is_not_approved": [

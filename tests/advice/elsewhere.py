@@ -437,7 +437,7 @@ def listed(file: str, name: str) -> list[str]:
 NO_ADVICE: dict[str, str] = {
     **pools.NO_ADVICE,
     "{} lines, each of which follows the one before it; the first number is {}": "a verdict on a log",
-    "it is being verified, and {} of it are read: look again later": "the state of a verdict on a log",
+    "It is being verified, and {} of it has been read: look again later": "the state of a verdict on a log",
     "DO NOT allow": "a part of a sentence about a job, for who decides on it",
     "an earlier file has the lines before it: give both to `quorate audit verify`": "a verdict on a log",
     "go back, and state your token above the button": "a page of the console: test_console_acts looks for it",

@@ -106,6 +106,9 @@ BY_TEST: dict[str, list[str]] = {
     "test_serve_peers.py::test_only_servers_of_the_list_are_answered": [
         "compare servers.toml with this operator",
     ],
+    "test_job_commands.py::test_operators_see_what_a_job_that_waits_will_reveal": [
+        "--plan is for operators, who execute the program at their own server: give --config, too",
+    ],
     "test_job_serve.py::test_without_jobs_there_are_none": ["ask its operator for [jobs] in serve.toml"],
     "test_job_serve.py::test_settings_that_do_not_fit_the_list_are_named": [
         "serve.toml has no [jobs]: name the list of servers there",

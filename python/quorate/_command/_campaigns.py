@@ -240,7 +240,7 @@ def _create(options: argparse.Namespace) -> None:
 
 def _approve(options: argparse.Namespace) -> None:
     from quorate._command._invitations import of_server
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.campaigns import approve_within, invitations
     from quorate_client import Campaign, ServiceKey
     from quorate_client.keys import write_private
@@ -254,10 +254,11 @@ def _approve(options: argparse.Namespace) -> None:
         _compare(campaign, settings)
         print(summary(campaign), flush=True)
         key = ServiceKey.load(settings.service_key)
+        act = act_here("approved", "campaign", campaign.name, campaign.hash)
 
         def approve(connection: sqlite3.Connection) -> None:
             if approve_within(store, connection, campaign, settings.me, key, int(time.time())):
-                record_here(connection, "approved", "campaign", campaign.name, campaign.hash)
+                record(connection, act)
 
         store.write(approve).result()
         if options.invitations is not None:
@@ -330,31 +331,33 @@ def _line(one: Approved) -> str:
 
 
 def _close(options: argparse.Namespace) -> None:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.campaigns import close_within, find
 
     with opened(options) as (_, store):
         campaign = find(store, options.name).campaign
+        act = act_here("closed", "campaign", campaign.name, campaign.hash)
 
         def close(connection: sqlite3.Connection) -> None:
-            close_within(connection, campaign.hash, int(time.time()))
-            record_here(connection, "closed", "campaign", campaign.name, campaign.hash)
+            if close_within(connection, campaign.hash, int(time.time())):
+                record(connection, act)
 
         store.write(close).result()
         print(_line(find(store, options.name)))
 
 
 def _resume(options: argparse.Namespace) -> None:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.campaigns import find, resume_within
 
     with opened(options) as (_, store):
         campaign = find(store, options.name).campaign
+        act = act_here("resumed", "campaign", campaign.name, campaign.hash)
 
         def resume(connection: sqlite3.Connection) -> bool:
             is_resumed = resume_within(connection, campaign.hash)
             if is_resumed:
-                record_here(connection, "resumed", "campaign", campaign.name, campaign.hash)
+                record(connection, act)
             return is_resumed
 
         if not store.write(resume).result():
@@ -363,12 +366,13 @@ def _resume(options: argparse.Namespace) -> None:
 
 
 def _end(options: argparse.Namespace) -> None:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.campaigns import end, find, find_hash
 
     with opened(options) as (_, store):
         found = find(store, options.name).campaign
-        end(store, found.hash, also=lambda c: record_here(c, "ended", "campaign", found.name, found.hash))
+        act = act_here("ended", "campaign", found.name, found.hash)
+        end(store, found.hash, also=lambda connection: record(connection, act))
         print(_line(find_hash(store, found.hash)))
 
 

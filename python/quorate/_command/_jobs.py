@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from quorate._command._campaigns import client_errors, opened, require_client, require_serve, write_text
 from quorate._command._exit_status import FAILED, OK, PEER_LOST
-from quorate._command._programs import parameters_of, plans_for
+from quorate._command._programs import parameters_of
 from quorate._command._schedules import Requester, is_job, line_of, lost, time_of
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from quorate.campaigns import Settings, Store
     from quorate.jobs import Job, Queue, Schedules, Standing
     from quorate_client import JobResult
 
@@ -49,7 +50,7 @@ def add_job(job: argparse.ArgumentParser) -> None:
         (
             "show",
             "prints a job's state at each server, and its results once it is done; or the jobs of a schedule; "
-            "with --config, a job at this party's server, and what it will reveal and cost if it waits",
+            "with --config, a job at this party's server",
         ),
         ("cancel", "cancels a job or a schedule at all servers; with --config, at this party's server alone"),
     ):
@@ -58,6 +59,9 @@ def add_job(job: argparse.ArgumentParser) -> None:
         _add_requester(one, is_required=name == "send")
         if name != "send":
             _add_operator(one)
+        if name == "show":
+            what = "with --config: executes the program of a job that waits, to print what it will reveal and cost"
+            one.add_argument("--plan", action="store_true", help=what)
     about = "lists a key's jobs and schedules at each server; with --config, all at this party's"
     listed = commands.add_parser("list", help=about)
     _add_requester(listed, is_required=False)
@@ -102,6 +106,8 @@ def run_job(options: argparse.Namespace) -> int:
     require_client()
     from quorate_client import JobFailed, JobRefused, NoResult, NotStored, Refused, Unreachable
 
+    if getattr(options, "plan", False):
+        raise ConfigError("--plan is for operators, who execute the program at their own server: give --config, too")
     if options.servers is None or options.key is None:
         raise ConfigError("give --servers and --key as a requester, or --config as an operator")
     with client_errors():
@@ -233,11 +239,11 @@ def _list_here(options: argparse.Namespace) -> int:
 
 
 def _show_here(options: argparse.Namespace) -> int:
-    """Prints a job of this party's store. If it waits, its program is executed without values for its plan."""
-    from quorate.jobs import Queue, load
+    """Prints a job of this party's store; with --plan, executes the program of one that waits, without values."""
+    from quorate.jobs import Queue
     from quorate_client.keys import to_text
 
-    with opened(options) as (_, store):
+    with opened(options) as (settings, store):
         job = Queue(store, b"").job(_id(options.id))
         if job is None:
             raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
@@ -245,31 +251,54 @@ def _show_here(options: argparse.Namespace) -> int:
         print(f"requester: {to_text(job.requester)}")
         for name, value in job.asked.parameters.items():
             print(f"parameter {name}: {value}")
-        if job.state != "queued":
-            return OK
-        program = store.read(lambda connection: load(connection, job.program, job.requester))
-    plans = plans_for(program, job.asked.parameters, options, [])
-    runs = ",".join(plan.program for plan in plans)
-    is_covered = program.terms.runs is None or runs in program.terms.runs
-    print(f"the terms of {program.name} {'allow' if is_covered else 'DO NOT allow'} these runs")
+        if job.state == "queued" and options.plan:
+            _show_plan(settings, store, job)
+        elif job.state == "queued":
+            print("it waits: --plan executes its program without values, and prints what it will reveal and cost")
     return OK
 
 
+def _show_plan(settings: Settings, store: Store, job: Job) -> None:
+    """Executes the program of a job as the console does: in a process of its own, with limits and a record.
+
+    Raises:
+        Refused: the program is not approved any more, or there is no plan.
+    """
+    from quorate.auditing import act_here, record
+    from quorate.console import Plans, seen
+    from quorate.jobs import load
+
+    program = store.read(lambda connection: load(connection, job.program, job.requester))
+    act = act_here("executed for its plan", "job", program.name, job.id)
+    plans = Plans(store, settings).make(
+        program, job.asked.parameters, lambda: store.write(lambda connection: record(connection, act)).result()
+    )
+    for number, plan in enumerate(plans, start=1):
+        lines = (seen(line) for line in plan.text.split("\n"))
+        print(f"--- run {number} of {len(plans)} ---", *lines, "", sep="\n")
+    runs = ",".join(plan.program for plan in plans)
+    is_covered = program.terms.runs is None or runs in program.terms.runs
+    print(f"the terms of {program.name} {'allow' if is_covered else 'DO NOT allow'} these runs")
+
+
 def _cancel_here(options: argparse.Namespace) -> int:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.jobs import Job, Queue, Schedules
 
     asked = _id(options.id)
+    of_job, of_schedule = (act_here("cancelled", kind, "", asked) for kind in ("job", "schedule"))
     with opened(options) as (_, store):
         queue = Queue(store, b"")
         schedules = Schedules(store, queue)
 
         def cancel(connection: sqlite3.Connection) -> Job | Standing:
+            before = connection.total_changes
             schedule = schedules.cancel_within(connection, asked)
             found = queue.cancel_within(connection, asked) if schedule is None else schedule
             if found is None:
                 raise ConfigError(f"there is no job {options.id} here: `quorate job list` lists them")
-            record_here(connection, "cancelled", "job" if schedule is None else "schedule", "", asked)
+            if connection.total_changes != before:  # else it had ended
+                record(connection, of_job if schedule is None else of_schedule)
             return found
 
         found = store.write(cancel).result()
@@ -301,13 +330,15 @@ def _peers(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.jobs import resume_within
+
+    act = act_here("resumed", "jobs", "")
 
     def resume(connection: sqlite3.Connection) -> bool:
         is_resumed = resume_within(connection)
         if is_resumed:
-            record_here(connection, "resumed", "jobs", "")
+            record(connection, act)
         return is_resumed
 
     with opened(options) as (_, store):

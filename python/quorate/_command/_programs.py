@@ -82,14 +82,15 @@ def parameters_of(given: list[str]) -> dict[str, Parameter]:
 
 
 def _approve(options: argparse.Namespace) -> None:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.jobs import approve_within, check_deployment, read_approval
     from quorate_client import ServiceKey
 
     program = read_approval(options.file)
+    act = act_here("approved", "program", program.name, program.hash)
 
     def approve(connection: sqlite3.Connection) -> int:
-        record_here(connection, "approved", "program", program.name, program.hash)
+        record(connection, act)
         return approve_within(connection, program, int(time.time()))
 
     with opened(options) as (settings, store):
@@ -151,7 +152,7 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _revoke(options: argparse.Namespace) -> None:
-    from quorate.auditing import record_here
+    from quorate.auditing import act_here, record
     from quorate.jobs import approved, revoke_within
 
     try:
@@ -160,9 +161,10 @@ def _revoke(options: argparse.Namespace) -> None:
         raise ConfigError(f"{options.hash} is no hash: copy one that `quorate program list` prints") from None
     with opened(options) as (_, store):
         name = next((one.name for one in approved(store) if one.hash == program), "")
+        act = act_here("revoked", "program", name, program)
 
         def revoke(connection: sqlite3.Connection) -> int:
-            record_here(connection, "revoked", "program", name, program)
+            record(connection, act)
             return revoke_within(connection, program, int(time.time()))
 
         refused = store.write(revoke).result()

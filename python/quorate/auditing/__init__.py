@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorate.auditing._acts import Act, acts, acts_of, lines_of_acts, name_of_acts, record, record_here
+from quorate.auditing._acts import Act, act_here, acts, acts_of, lines_of_acts, name_of_acts, record
 from quorate.auditing._chain import Broken, Chain, Line
 from quorate.auditing._checks import Check, Verdict, check_of_acts, check_of_log
 from quorate.auditing._files import log_of, read, rotated
@@ -14,6 +14,7 @@ __all__ = [
     "Check",
     "Line",
     "Verdict",
+    "act_here",
     "acts",
     "acts_of",
     "check_of_acts",
@@ -23,6 +24,5 @@ __all__ = [
     "name_of_acts",
     "read",
     "record",
-    "record_here",
     "rotated",
 ]

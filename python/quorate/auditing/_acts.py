@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from quorate.campaigns import Store
 
-__all__ = ["Act", "acts", "acts_of", "count_of_acts", "lines_of_acts", "name_of_acts", "record", "record_here"]
+__all__ = ["Act", "act_here", "acts", "acts_of", "count_of_acts", "lines_of_acts", "name_of_acts", "record"]
 
 #: Acts that a page shows, and lines that are read from the store at once.
 _MOST_SHOWN, _AT_ONCE = 200, 500
@@ -79,9 +81,12 @@ def record(connection: sqlite3.Connection, act: Act) -> None:
     connection.execute("INSERT INTO acts (line) VALUES (?)", (line,))
 
 
-def record_here(connection: sqlite3.Connection, act: str, kind: str, name: str, subject: bytes = b"") -> None:
-    """Writes a record of an act of this process's user, who works at a shell, within the transaction of the act."""
-    record(connection, Act(int(time.time()), _own_name(), act, kind, name, subject))
+def act_here(act: str, kind: str, name: str, subject: bytes = b"") -> Act:
+    """Returns an act of this process's user, who works at a shell.
+
+    It is made before the transaction of the act: a directory of users may answer late, and other changes would wait.
+    """
+    return Act(int(time.time()), _own_name(), act, kind, name, subject)
 
 
 def _own_name() -> str:
@@ -90,7 +95,7 @@ def _own_name() -> str:
     Variables of the environment have no part in it.
     """
     own, login = os.geteuid(), _NOBODY
-    if _LOGIN.is_file():
+    with contextlib.suppress(OSError, ValueError):  # a system without it, or one that does not let it be read
         login = int(_LOGIN.read_text(encoding="ascii"))
     name = f"shell:{_user(own)}"
     return name if login in (own, _NOBODY) else f"{name}, signed in as {_user(login)}"
@@ -101,7 +106,7 @@ def _user(number: int) -> str:
 
     try:
         return pwd.getpwuid(number).pw_name
-    except KeyError:
+    except (KeyError, OSError):
         return str(number)
 
 
@@ -118,7 +123,7 @@ def lines_of_acts(store: Store) -> Iterator[bytes]:
     Raises:
         StoreError: the store cannot be read.
     """
-    query, last = f"SELECT number, {_LINE} FROM acts WHERE number > ? ORDER BY number LIMIT ?", 0  # noqa: S608
+    query, last = f"SELECT number, {_LINE} FROM acts WHERE number > ? ORDER BY number LIMIT ?", -math.inf  # noqa: S608
     while rows := _read(store, query, (last, _AT_ONCE)):
         last = rows[-1][0]
         yield from (line for _, line in rows)
@@ -130,7 +135,7 @@ def count_of_acts(store: Store) -> int:
     return int(store.read(lambda connection: connection.execute(query).fetchone()[0]))
 
 
-def _read(store: Store, query: str, given: tuple[int, int]) -> list[tuple[int, bytes]]:
+def _read(store: Store, query: str, given: tuple[float, int]) -> list[tuple[int, bytes]]:
     return store.read(lambda connection: connection.execute(query, given).fetchall())
 
 

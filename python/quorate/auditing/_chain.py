@@ -97,13 +97,17 @@ def _line(place: int, digest: str, tail: bytes, has_end: bool, ends_at: int) -> 
 class Chain:
     """What the lines so far have come to.
 
+    Args:
+        is_all: whether no line was put aside, and lines without a number come before all others, as with acts.
+
     Attributes:
         head: the hash of the last line; zeros before the first one.
         number: the number of the last line, where lines without one count after one that has; None before that.
         first: the first line that has a number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_all: bool = False) -> None:
+        self._is_all = is_all
         self.head = ZEROS
         self.number: int | None = None
         self.first: Line | None = None
@@ -117,15 +121,21 @@ class Chain:
         """
         head, before, any_before = self.head, self.number, self._any
         self.head, self._any = line.digest, True
+        at = f"line {line.place} of {file}"
         if line.number is None:
+            if self._is_all and before is not None:
+                raise Broken(f"{at} has no number, and lines before it have one: it was inserted or changed")
             self.number = None if before is None else before + 1
             return
         self.number, due = line.number, (before or 0) + 1
         if self.first is None:
             self.first = line
+            if self._is_all and line.number != 1:
+                raise Broken(
+                    f"{at} is the first one with a number, {line.number} instead of 1: those before were removed"
+                )
             if not any_before and line.number > 1:  # of a file before, which is not looked at
                 head, due = str(line.previous), line.number
-        at = f"line {line.place} of {file}"
         if line.previous == ZEROS != head:
             raise Broken(f"{at} begins a chain of its own: lines before it may have been removed")
         if line.previous != head:

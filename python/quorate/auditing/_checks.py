@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -48,6 +49,7 @@ class Check:
         size: returns its length now.
         at: returns where a line ends, in the unit of `size`.
         clock: a clock in seconds that is not set back.
+        is_all: as for `Chain`.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Check:
         size: Callable[[], int],
         at: Callable[[Line], int],
         clock: Callable[[], float] = time.monotonic,
+        is_all: bool = False,
     ) -> None:
+        self._is_all = is_all
         self._file, self._lines, self._size, self._at, self._clock = file, lines, size, at, clock
         self._mutex = threading.Lock()
         self._over = threading.Event()
@@ -84,12 +88,16 @@ class Check:
             if self._trouble is not None:
                 raise self._trouble
             if self._last is None:
-                return Verdict(None, f"it is being verified, and {self._share:.0%} of it are read: look again later")
+                return Verdict(
+                    None, f"It is being verified, and {self._share:.0%} of it has been read: look again later"
+                )
             (is_whole, text), at = self._last
             if self._running is None and self._again_at == 0.0:
                 return Verdict(is_whole, text)
             more = (
-                "" if self._running is None else f"; it is being verified again, and {self._share:.0%} of it are read"
+                ""
+                if self._running is None
+                else f"; it is being verified again, and {self._share:.0%} of it has been read"
             )
             return Verdict(is_whole, f"{text}; as of {at}{more}")
 
@@ -105,6 +113,8 @@ class Check:
             made = self._verified()
         except QuorateError as error:
             trouble = error
+        except Exception as error:  # the page must not say for ever that it is being verified
+            made = Verdict(False, f"it could not be verified: {type(error).__name__}")
         finally:
             with self._mutex:
                 took = self._clock() - begun
@@ -114,7 +124,7 @@ class Check:
 
     def _verified(self) -> Verdict | None:
         """Verifies the log as far as it alone can show it; returns None if it is told to end."""
-        chain, count, unnumbered, size = Chain(), 0, 0, max(self._size(), 1)
+        chain, count, unnumbered, size = Chain(self._is_all), 0, 0, max(self._size(), 1)
         try:
             for line in self._lines():
                 count, unnumbered = count + 1, unnumbered + (line.number is None)
@@ -130,12 +140,21 @@ class Check:
 
 def check_of_log(file: Path) -> Check:
     """Returns what verifies a log of reveals."""
-    return Check(file, lambda: read(file), lambda: file.stat().st_size if file.exists() else 0, lambda one: one.ends_at)
+    return Check(file, lambda: read(file), lambda: _size_of(file), lambda line: line.ends_at)
+
+
+def _size_of(file: Path) -> int:
+    """Returns the bytes of a log; 0 if it is not there or cannot be read, which `read` says."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def check_of_acts(store: Store) -> Check:
     """Returns what verifies the acts of operators at a store."""
-    return Check(name_of_acts(store), lambda: acts_of(store), lambda: count_of_acts(store), lambda line: line.place)
+    lines, size = functools.partial(acts_of, store), functools.partial(count_of_acts, store)
+    return Check(name_of_acts(store), lines, size, lambda line: line.place, is_all=True)
 
 
 def _of(chain: Chain, count: int, unnumbered: int) -> Verdict:

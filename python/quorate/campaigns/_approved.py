@@ -162,14 +162,19 @@ def invitations(store: Store, campaign: Campaign) -> list[bytes]:
 def close(store: Store, campaign: bytes, now: float | None = None) -> int:
     """Closes a campaign for ever, and returns when it was closed first, in seconds since 1970. It is synced."""
     at = int(time.time() if now is None else now)
-    return store.write(lambda connection: close_within(connection, campaign, at)).result()
+
+    def change(connection: sqlite3.Connection) -> int:
+        close_within(connection, campaign, at)
+        (closed_at,) = connection.execute("SELECT closed_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
+        return int(closed_at)
+
+    return store.write(change).result()
 
 
-def close_within(connection: sqlite3.Connection, campaign: bytes, now: int) -> int:
-    """Does what `close` does, within a change of the store."""
-    connection.execute("UPDATE campaigns SET closed_at = ? WHERE hash = ? AND closed_at IS NULL", (now, campaign))
-    (closed_at,) = connection.execute("SELECT closed_at FROM campaigns WHERE hash = ?", (campaign,)).fetchone()
-    return int(closed_at)
+def close_within(connection: sqlite3.Connection, campaign: bytes, now: int) -> bool:
+    """Closes a campaign within a change of the store; returns whether it was open."""
+    query = "UPDATE campaigns SET closed_at = ? WHERE hash = ? AND closed_at IS NULL"
+    return connection.execute(query, (now, campaign)).rowcount == 1
 
 
 def end(
@@ -186,7 +191,7 @@ def end(
         store: the store.
         campaign: the campaign's hash.
         now: the time, in seconds since 1970; that of the system if it is not stated.
-        also: what is done in the same transaction, such as a record of who ended it.
+        also: what is done in the same transaction if it had not ended, such as a record of who ended it.
     """
     at = int(time.time() if now is None else now)
 
@@ -194,10 +199,10 @@ def end(
         ended = (
             "UPDATE campaigns SET ended_at = ?, closed_at = ifnull(closed_at, ?) WHERE hash = ? AND ended_at IS NULL"
         )
-        connection.execute(ended, (at, at, campaign))
+        is_ended_now = connection.execute(ended, (at, at, campaign)).rowcount == 1
         for table in ("packets", "rates"):
             connection.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))  # noqa: S608
-        if also is not None:
+        if is_ended_now and also is not None:
             also(connection)
 
     store.write(change).result()

@@ -142,6 +142,8 @@ class Store:
             self._jobs.put_nowait((change, future))
         except queue.Full:
             raise StoreError(f"{_WAITING} changes wait for the store {self.path}: send again later") from None
+        if self.broken is not None:  # since the look above: the thread may have ended
+            self._refuse_waiting()
         return future
 
     def read(self, query: Change[T]) -> T:
@@ -170,16 +172,17 @@ class Store:
                 does.
         """
         self.write(lambda _: None).result()
-        with self._readers.alone() as connection:
-            try:
-                connection.execute("PRAGMA query_only = 0")
-                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS if waits else 0}")
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            except sqlite3.Error as error:
-                raise StoreError(f"the store {self.path} cannot be emptied of erased rows: {error}") from None
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-                connection.execute("PRAGMA query_only = 1")
+        try:
+            with self._readers.alone() as connection:
+                try:
+                    connection.execute("PRAGMA query_only = 0")
+                    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS if waits else 0}")
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+                    connection.execute("PRAGMA query_only = 1")
+        except sqlite3.Error as error:
+            raise StoreError(f"the store {self.path} cannot be emptied of erased rows: {error}") from None
 
     def forget(self, campaign: bytes) -> None:
         """Erases the key of a campaign that has ended, and removes the file of the lock of its runs.
@@ -196,6 +199,7 @@ class Store:
             self._jobs.put(None)
             self._thread.join()
         self._broken = self._broken or f"the store {self.path} is closed"
+        self._refuse_waiting()
         self._readers.close()
         self._writing.close()
         self._unlock()

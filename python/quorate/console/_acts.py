@@ -126,11 +126,16 @@ class Acts:
         self._do(operator, change)
 
     def close(self, operator: Operator, campaign: bytes, name: str) -> None:
-        """Closes a campaign for ever."""
+        """Closes a campaign for ever.
+
+        Raises:
+            Refused: it is closed already.
+        """
 
         def change(connection: sqlite3.Connection) -> Act:
             now = int(self._clock())
-            close_within(connection, campaign, now)
+            if not close_within(connection, campaign, now):
+                raise Refused(409, "this campaign is closed already", "look at the list of campaigns")
             return Act(now, operator.name, "closed", "campaign", name, campaign)
 
         self._do(operator, change)

@@ -377,9 +377,8 @@ class Console:
         plans, trouble, program = None, "", found.program
         try:
             parameters = parameters_of(program.terms.parameters, form)
-            program.terms.check(parameters)
-            self._acts.note(session.operator, "executed for its plan", "program", found.name, found.subject)
-            plans = self._plans.make(program, parameters)
+            fields = (session.operator, "executed for its plan", "program", found.name, found.subject)
+            plans = self._plans.make(program, parameters, functools.partial(self._acts.note, *fields))
         except Refused as error:
             trouble = str(error)
         return self._render("proposal.html", session, self._pages.proposal(id_, plans, form, trouble))
@@ -387,9 +386,9 @@ class Console:
     def _plan_job(self, session: Session, id_: bytes, form: Form) -> Response:
         """Executes the program of a job that waits for its plan, and shows the job with it."""
         job, program = self._pages.waiting_job(id_)
-        self._acts.note(session.operator, "executed for its plan", "job", program.name, id_)
+        fields = (session.operator, "executed for its plan", "job", program.name, id_)
         try:
-            self._plans.make_for(id_, program, job.asked.parameters)
+            self._plans.make_for(id_, program, job.asked.parameters, functools.partial(self._acts.note, *fields))
         except Refused as error:
             return self._render("job.html", session, self._pages.job(id_, str(error)), path="/jobs")
         return RedirectResponse(f"/jobs/{id_.hex()}#plan", 303)

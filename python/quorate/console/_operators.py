@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import time
 
-from quorate.auditing import record_here
+from quorate.auditing import act_here, record
 from quorate.campaigns import Store
 from quorate.errors import ConfigError
 
@@ -55,10 +55,11 @@ def add_operator(store: Store, name: str, now: float | None = None) -> str:
         )
     token = f"qo_{secrets.token_urlsafe(_TOKEN_BYTES)}"
     row = (name, _hash(token), int(time.time() if now is None else now))
+    act = act_here("added", "operator", name)
 
     def change(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO operators VALUES (?, ?, ?)", row)
-        record_here(connection, "added", "operator", name)
+        record(connection, act)
 
     try:
         store.write(change).result()
@@ -75,11 +76,12 @@ def remove_operator(store: Store, name: str) -> None:
     Raises:
         ConfigError: there is none of that name.
     """
+    act = act_here("removed", "operator", name)
 
     def change(connection: sqlite3.Connection) -> None:
         if connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount == 0:
             raise ConfigError(f"there is no operator {name}: `quorate operator list` lists those that are")
-        record_here(connection, "removed", "operator", name)
+        record(connection, act)
 
     store.write(change).result()
 

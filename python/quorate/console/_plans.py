@@ -16,7 +16,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,8 +107,13 @@ class Plans:
         """Ends the process that makes a plan."""
         self._over.set()
 
-    def make(self, program: Program, parameters: Mapping[str, Parameter]) -> list[Planned]:
+    def make(self, program: Program, parameters: Mapping[str, Parameter], note: Callable[[], object]) -> list[Planned]:
         """Returns the plans of a program's runs for some parameters.
+
+        Args:
+            program: the program.
+            parameters: what it is run for.
+            note: records that it is executed; called once nothing refuses that, and before.
 
         Raises:
             Refused: the parameters are outside of the terms, another plan is being made, or there is none.
@@ -117,6 +122,7 @@ class Plans:
         if not self._busy.acquire(blocking=False):
             raise Refused(503, "another plan is being made", "wait a minute, and ask again")
         try:
+            note()
             folder = Folder(self._store)
             try:
                 return _read(self._run(self._spec(program, parameters, Path(folder.name)), folder))
@@ -125,13 +131,15 @@ class Plans:
         finally:
             self._busy.release()
 
-    def make_for(self, job: bytes, program: Program, parameters: Mapping[str, Parameter]) -> None:
+    def make_for(
+        self, job: bytes, program: Program, parameters: Mapping[str, Parameter], note: Callable[[], object]
+    ) -> None:
         """Makes the plan of a job, for `kept`.
 
         Raises:
             Refused: as for `make`.
         """
-        made = Made(self.make(program, parameters), int(time.time()))
+        made = Made(self.make(program, parameters, note), int(time.time()))
         self._kept[job, program.terms.json] = made
         for oldest in [*self._kept][:-_MOST_KEPT]:
             self._kept.pop(oldest, None)

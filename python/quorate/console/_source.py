@@ -10,7 +10,7 @@ import dataclasses
 import unicodedata
 from typing import Any
 
-__all__ = ["Line", "lines_of", "marked", "parts_of"]
+__all__ = ["Line", "lines_of", "marked", "parts_of", "seen"]
 
 #: Categories of characters that have no shape of their own: controls, formats, surrogates, private and unassigned ones,
 #: and separators of lines.
@@ -50,6 +50,15 @@ def lines_of(code: bytes) -> list[Line]:
     """
     text = code.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return [Line(number, parts_of(line), not line.isascii()) for number, line in enumerate(text.split("\n"), start=1)]
+
+
+def seen(line: str) -> str:
+    r"""Returns a text without an end of a line, with marks in place of characters that are not seen.
+
+    >>> seen("\x1b[2J")
+    'U+001B[2J'
+    """
+    return "".join(text for text, _ in parts_of(line))
 
 
 def parts_of(line: str) -> tuple[tuple[str, bool], ...]:

@@ -143,8 +143,21 @@ def _remove(parent: int, name: str) -> str:
     return ""
 
 
+def _open_up(name: str, parent: int) -> None:
+    """Lets this user enter and change a folder; does nothing to a link."""
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if stat.S_ISDIR(os.fstat(found).st_mode):
+            os.chmod(f"/proc/self/fd/{found}", 0o700)  # such a descriptor has no `fchmod`
+    finally:
+        os.close(found)
+
+
 def _empty(folder: int) -> None:
-    """Removes what is in an open folder. Links are removed, and not followed."""
+    """Removes what is in an open folder, also in folders that a program has closed. Links are not followed."""
+    for _, folders, _, at in os.fwalk(".", follow_symlinks=False, dir_fd=folder):
+        for one in folders:  # before it is entered
+            _open_up(one, at)
     for _, folders, files, at in os.fwalk(".", topdown=False, follow_symlinks=False, dir_fd=folder):
         for file in files:
             os.unlink(file, dir_fd=at)
