@@ -123,6 +123,50 @@ def test_no_making_while_a_job_can_start_or_runs(world: World) -> None:
     assert len(world.started) == 3
 
 
+def test_jobs_that_run_put_no_making_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pools, "_PAUSE_S", 50.0)
+    job = world.net.queued()
+    for _ in range(4):
+        world.turns.look()
+    for server in (0, 1):
+        world.net.runner(server).finish(job)
+    world.turns.look()
+    assert world.started == [], "the job runs at server 2"
+    world.net.runner(2).finish(job)
+    world.turns.look()
+    assert len(world.started) == 3
+
+
+def test_a_pool_that_cannot_be_added_to_and_lacks_what_a_program_needs(world: World) -> None:
+    world.turns.look()
+    world.end_all()
+    pools, kinds = world.net.jobs(0).pools, {"triple": 4}
+    for left, status in ((1, 409), (2, 503)):  # a start takes two
+        world.held[0] = PoolHeld("cd" * 32, "idle", {LOT: (left, 0, 9, kinds), "ef" * 32: (5, 0, 9, kinds)})
+        with pytest.raises(Refused) as refused:
+            pools.check(world.making())
+        assert refused.value.status == status
+        assert ("remove the pool's folder at all servers" in str(refused.value)) == (status == 409)
+    world.held = dict.fromkeys(range(3))  # as advised
+    pools.check(world.making())
+
+
+@pytest.mark.parametrize("told", ["[]", '{"lots": 3}', '{"lots": {"a": "b"}}', '{"lots": {"a": 1e999}}', "{"])
+def test_a_malformed_report_of_a_making_tells_no_level(world: World, told: str) -> None:
+    world.turns.look()
+    jobs = world.net.jobs(0)
+    job = jobs.pools.running()
+    jobs.queue.ended(job.id, "done", "", jobs.pools._store.job_key.seal(told.encode(), job.id))
+    world.has(5)
+    assert [level.starts for level in jobs.pools.levels()] == [None]
+
+
+def test_one_making_at_a_time(world: World) -> None:
+    world.turns.look()
+    with pytest.raises(Refused, match="another making runs here: try later"):
+        world.net.jobs(1).queue.check_making(world.making())
+
+
 def test_a_job_that_a_server_lacks_neither_stops_a_making_nor_keeps_it_off(world: World) -> None:
     world.net.queued(servers=(0, 1))
     world.turns.look()
@@ -228,13 +272,15 @@ def test_campaigns_and_used_up_programs_have_no_makings(world: World) -> None:
 def test_a_making_that_fails_is_proposed_after_pauses_that_grow(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_pools, "_PAUSE_S", 50.0)
     pools, now = world.net.jobs(0).pools, [world.net.jobs(0).queue._clock()]
-    monkeypatch.setattr(pools, "_clock", lambda: now[0])
-    monkeypatch.setattr(world.net.jobs(0).queue, "_clock", lambda: now[0])
+    for server in range(3):
+        monkeypatch.setattr(world.net.jobs(server).pools, "_clock", lambda: now[0])
+        monkeypatch.setattr(world.net.jobs(server).queue, "_clock", lambda: now[0])
     for pause in (50, 100, 200):
         world.turns.look()
         world.end_all("failed")
         now[0] += pause - 1
         assert pools.due() is None
+        assert world.call(1, f"{world.making().path}/ask") == 503, "server 0 cannot have it sooner"
         now[0] += 2
         assert pools.due() is not None, pause
     world.turns.look()

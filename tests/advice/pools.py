@@ -39,6 +39,9 @@ BY_TEST: dict[str, list[str]] = {
         '{} has [[pool]], and {} has no pool: name its folder, as in pool = "pool"',
         "leave the program that is asked for most",
     ],
+    "test_pool_makings.py::test_a_pool_that_cannot_be_added_to_and_lacks_what_a_program_needs": [
+        "remove the pool's folder at all servers",
+    ],
     "test_pool_makings.py::test_a_pool_without_its_folder": [
         "name its folder in party.toml",
     ],

@@ -51,7 +51,7 @@ pub(crate) fn pool_levels<'py>(
     folder: PathBuf,
     mut key: Vec<u8>,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let read = Location::new(folder, &mut key).and_then(|at| pool::levels(&at));
+    let read = py.detach(|| Location::new(folder, &mut key).and_then(|at| pool::levels(&at)));
     let Some(Held { id, state, lots }) = read.map_err(|error| raise(py, &error))? else { return Ok(None) };
     let (told, by_lot) = (PyDict::new(py), PyDict::new(py));
     for lot in lots {
@@ -73,7 +73,7 @@ pub(crate) fn rebind_pool(
     old: PathBuf,
     new: PathBuf,
 ) -> PyResult<Option<bool>> {
-    let rebound = Location::new(folder, &mut key).and_then(|at| pool::rebind(&at, &old, &new));
+    let rebound = py.detach(|| Location::new(folder, &mut key).and_then(|at| pool::rebind(&at, &old, &new)));
     rebound.map_err(|error| raise(py, &error))
 }
 

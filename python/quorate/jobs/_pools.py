@@ -51,6 +51,15 @@ class Level:
     last: Job | None
 
 
+@dataclasses.dataclass(frozen=True)
+class _Refusals:
+    """How often in a row a making was refused, when last, and why."""
+
+    last_at: float
+    times: int
+    why: str
+
+
 class Pools:
     """The pool of a server, and its marks.
 
@@ -72,8 +81,8 @@ class Pools:
         self._deployment, self._first, self._clock = deployment, first, clock
         self._lock = threading.Lock()
         self._read: tuple[float, PoolHeld | None] | None = None
-        self._needs: dict[bytes, Mapping[str, int]] = {}  # by the id of a making that was done
-        self._refused: dict[bytes, tuple[float, int]] = {}  # by entry: since when, and how often in a row
+        self._needs: dict[bytes, Mapping[str, int] | None] = {}  # by the id of a making that was done
+        self._refused: dict[bytes, _Refusals] = {}  # by entry
 
     def folder(self) -> PoolFolder | None:
         """Returns the pool's place.
@@ -113,17 +122,17 @@ class Pools:
         last = own[0] if own else None
         if done is None:
             return Level(marks, None, last)
-        if held is None:
-            return Level(marks, None if self._needs_of(done) else marks.high, last)
-        left = [held.left(lot) // count for lot, count in self._needs_of(done).items()]
+        needs = self._needs_of(done)
+        if needs is None or (needs and held is None):
+            return Level(marks, None, last)
+        left = [held.left(lot) // count for lot, count in needs.items()] if held is not None else []
         return Level(marks, min(left, default=marks.high), last)
 
-    def _needs_of(self, done: Job) -> Mapping[str, int]:
-        """Returns how many bundles of each lot a start takes, as a making reported."""
+    def _needs_of(self, done: Job) -> Mapping[str, int] | None:
+        """Returns how many bundles of each lot a start takes, as a making reported; None if its report is malformed."""
         if done.id not in self._needs and done.result is not None:
-            told = json.loads(self._store.job_key.open(done.result, done.id))
-            self._needs[done.id] = {str(lot): max(int(count), 1) for lot, count in told["lots"].items()}
-        return self._needs.get(done.id, {})
+            self._needs[done.id] = _needs(self._store.job_key.open(done.result, done.id))
+        return self._needs.get(done.id)
 
     def makings(self) -> list[Job]:
         """Returns the last makings, the newest first."""
@@ -160,8 +169,13 @@ class Pools:
             raise Refused(409, "this server has no pool", "name its folder in party.toml")
         if folder.is_used():
             raise Refused(503, "another process uses the pool here", "try later", 10)
-        held = self.held()
+        held, own = self.held(), [level for level in self.levels() if level.marks.entry == making.entry]
+        if any(self._pause_of(level) > 0 for level in own):  # server 0 would propose none, unless it lies
+            raise Refused(503, "the last making for this program has just ended here", "try later", 10)
         if held is not None and not held.takes_more():
+            if any(level.starts == 0 for level in own):
+                what = "the pool here has correlations, but not all that this program needs, and cannot be added to"
+                raise Refused(409, what, "remove the pool's folder at all servers")
             raise Refused(503, "the pool here cannot be added to until it is used up", "try later", 60)
 
     # ---- server 0 ------------------------------------------------------------------------------------------------
@@ -177,19 +191,20 @@ class Pools:
     def _pause_of(self, level: Level) -> float:
         """Returns the seconds until a program may have its next making."""
         entry = level.marks.entry
-        since, refusals = self._refused.get(entry, (0.0, 0))
-        wait = _pause(refusals) - (time.monotonic() - since) if refusals else 0.0
+        refusals = self._refused.get(entry)
+        wait = 0.0 if refusals is None else _pause(refusals.times) - (time.monotonic() - refusals.last_at)
         own = [job for job in self._queue.makings(_MOST_MAKINGS) if _entry_of(job) == entry]
         failures = next((at for at, job in enumerate(own) if job.state != "failed"), len(own))
         if own:
-            wait = max(wait, _pause(max(failures, 1)) - (self._clock() - own[0].changed_at))
+            since = abs(self._clock() - own[0].changed_at)  # the clock may have been set back
+            wait = max(wait, _pause(max(failures, 1)) - since)
         return wait
 
     def refused(self, making: Making, why: str) -> None:
         """Notes that not all servers start a making, and that it is proposed again after a pause."""
-        times = self._refused.get(making.entry, (0.0, 0))[1] + 1
-        self._refused[making.entry] = time.monotonic(), times
-        if times == 1:
+        before = self._refused.get(making.entry, _Refusals(0.0, 0, ""))
+        self._refused[making.entry] = _Refusals(time.monotonic(), before.times + 1, why)
+        if why != before.why:
             text = "correlations of program %s are not made now: %s"
             LOG.warning(text, making.program[:16], why, extra=about("pool.refused", program=making.program))
 
@@ -199,7 +214,7 @@ class Pools:
 
     def running(self) -> Job | None:
         """Returns the making that runs here."""
-        return next((job for job in self._queue.makings(1) if job.state == "running"), None)
+        return next((job for job in self._queue.makings(_MOST_MAKINGS) if job.state == "running"), None)
 
     def give_way(self, waiting: bytes) -> bool:
         """Tells a making to end for a job that could start otherwise; returns whether it was told so.
@@ -224,6 +239,14 @@ class Pools:
 def _entry_of(job: Job) -> bytes:
     asked = job.asked
     return asked.entry if isinstance(asked, Making) else b""
+
+
+def _needs(report: bytes) -> Mapping[str, int] | None:
+    """Returns how many bundles of each lot a start takes; None for a malformed report, since a program can write it."""
+    try:
+        return {str(lot): max(int(count), 1) for lot, count in json.loads(report)["lots"].items()}
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
+        return None
 
 
 def _pause(failures: int) -> float:

@@ -235,6 +235,8 @@ class Queue:
             return None
         if found is not None:
             raise Refused(409, "this making has ended here", "propose another one")
+        if connection.execute("SELECT 1 FROM jobs WHERE making IS NOT NULL AND state = 'running'").fetchone():
+            raise Refused(503, "another making runs here", "try later")
         if is_halted(connection):
             raise halted(503)
         program = check_makes(connection, bytes.fromhex(making.program), making.parameters)

@@ -236,13 +236,16 @@ class Turns:
             pools.check(making)
             for what in ("ask", "start"):
                 statuses = self._all(f"{making.path}/{what}")
-                lacking = [f"server {server} answers {status}" for server, status in statuses.items() if status != 200]
+                lacking = {server: status for server, status in statuses.items() if status not in (200, 503)}
                 if lacking:
-                    pools.refused(making, ", ".join(lacking))
+                    answers = [f"server {server} answers {status}" for server, status in lacking.items()]
+                    pools.refused(making, ", ".join(answers))
+                if set(statuses.values()) != {200}:
                     return
             self._runner.start_making(making, marks.timeout_s)
         except Refused as error:
-            pools.refused(making, str(error))
+            if error.status != 503:  # else a job runs here, which is no reason for a pause
+                pools.refused(making, str(error))
         else:
             pools.begun(making)
 
