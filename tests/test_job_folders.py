@@ -35,6 +35,12 @@ OVER = threading.Event()
 OVER.set()
 
 
+@pytest.fixture(autouse=True)
+def heard(caplog: pytest.LogCaptureFixture) -> None:
+    """Has the log of servers taken down, also where a server in this process has chosen what is logged."""
+    caplog.set_level(logging.INFO, "quorate.serve")
+
+
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for temporary files, as /tmp: others may write there."""
