@@ -32,8 +32,8 @@ os.environ.setdefault("RUSTC_WRAPPER", str(ROOT / "tests" / "rustc_for_tests.sh"
 # Tests of connections wait, so that more of them run at a time than there are cores.
 FOR_CARGO = {"RUST_MIN_STACK": str(16 << 20), "RUST_TEST_THREADS": str(max(4, os.cpu_count() or 1))}
 
-# Four at a time: tests wait for threads, processes and limits of time for more than half of the time.
-PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "4", "--dist", "worksteal"]
+# Three at a time: most tests wait for a thread half of the time.
+PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
 
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
