@@ -76,6 +76,7 @@ class Servers:
     def __init__(self, folder: Path, at_once: int = 1, **terms: object) -> None:
         self.deployment = Deployment(folder, 2)
         self.marker = folder / "marker"
+        self.marker.touch()
         self.offices, self.runners = list[Office](), list[Runner]()
         for party in range(2):
             office = Office(folder / f"store{party}", at_once)
