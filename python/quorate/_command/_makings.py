@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
-import sys
-import traceback
-from base64 import b64decode
 from typing import Any
 
 from quorate._command._preprocess import Preprocessing, Supply
@@ -20,8 +16,7 @@ from quorate._display._progress import Progress, listen
 from quorate._session._pools import pool_of
 from quorate._session._settings import settings
 from quorate.errors import ConfigError
-from quorate.jobs._child import connected, first_line, named, own_input, tell, tell_progress
-from quorate.jobs._code import function_of
+from quorate.jobs._child import connected, program_of, received, tell, tell_error, tell_progress
 from quorate.session import Session
 from quorate.tables._inputs import MINE, parse_owned
 from quorate_client.job import canonical
@@ -46,24 +41,16 @@ def main() -> int:
 
 
 def _run() -> int:
-    report, told = (int(text) for text in sys.argv[-2:])
-    spec = json.loads(first_line(own_input()))
-    for descriptor in (report, told):
-        os.set_inheritable(descriptor, False)
-    os.set_blocking(told, False)
+    spec, report, told = received()
     try:
-        code, name = b64decode(spec["code"]), spec["name"]
-        compiled = compile(code, name, "exec", dont_inherit=True)
+        program = program_of(spec)
         filling = _opened(spec)
         with filling as mpc:
             tell(report, {"connected": True})
             listen(functools.partial(tell_progress, told))
-            function_of(name, code, compiled)(mpc, **spec["parameters"])
+            program(mpc)
     except BaseException as error:
-        traceback.print_exc()
-        word = named(error)
-        if word != "Ended":
-            tell(report, {"error": word})
+        tell_error(report, error)
         return 1
     tell(report, {"result": canonical({"lots": filling.lots, "made": filling.made}).decode("ascii")})
     return 0

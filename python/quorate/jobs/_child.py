@@ -24,6 +24,7 @@ import threading
 import time
 import traceback
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ from quorate.tables._inputs import MINE
 from quorate_client.job import MOST_RESULT_BYTES, canonical
 
 __all__ = [
-    "PoolInUse", "connected", "first_line", "main", "named", "own_input", "plain", "tell", "tell_progress",
+    "PoolInUse", "connected", "first_line", "main", "named", "own_input", "plain", "program_of", "received", "tell",
+    "tell_error", "tell_progress",
 ]  # fmt: skip
 
 _GRACE_S = 5.0
@@ -56,26 +58,18 @@ def main() -> int:
 
 
 def _run() -> int:
-    report, told = (int(text) for text in sys.argv[-2:])
-    spec = json.loads(first_line(own_input()))
-    for descriptor in (report, told):
-        os.set_inheritable(descriptor, False)
-    os.set_blocking(told, False)
+    spec, report, told = received()
     try:
-        code, name = b64decode(spec["code"]), spec["name"]
-        compiled = compile(code, name, "exec", dont_inherit=True)
+        program = program_of(spec)
         settings.approve = spec["runs"]
         settings.inputs = {} if spec["input"] is None else {MINE: spec["input"]}
         with connected(spec) as mpc:
             tell(report, {"connected": True})
             listen(functools.partial(tell_progress, told))
-            result = canonical(plain(function_of(name, code, compiled)(mpc, **spec["parameters"])))
+            result = canonical(plain(program(mpc)))
             measured = _measured(mpc.stats())
     except BaseException as error:
-        traceback.print_exc()
-        word = named(error)
-        if word != "Ended":
-            tell(report, {"error": word})
+        tell_error(report, error)
         return 1
     if len(result) > MOST_RESULT_BYTES:
         sys.stderr.write(f"the results have {len(result)} bytes, and at most {MOST_RESULT_BYTES} are kept\n")
@@ -83,6 +77,23 @@ def _run() -> int:
         return 1
     tell(report, {"result": result.decode("ascii"), "measured": measured})
     return 0
+
+
+def received() -> tuple[dict[str, Any], int, int]:
+    """Returns what the server states, and the descriptors for the report and for progress, for this process alone."""
+    report, told = (int(text) for text in sys.argv[-2:])
+    spec = json.loads(first_line(own_input()))
+    for descriptor in (report, told):
+        os.set_inheritable(descriptor, False)
+    os.set_blocking(told, False)
+    return spec, report, told
+
+
+def program_of(spec: dict[str, Any]) -> Callable[[Session], Any]:
+    """Compiles the program, and returns what executes it in a session, with the parameters."""
+    code, name = b64decode(spec["code"]), spec["name"]
+    compiled = compile(code, name, "exec", dont_inherit=True)
+    return lambda mpc: function_of(name, code, compiled)(mpc, **spec["parameters"])
 
 
 def connected(spec: dict[str, Any]) -> Session:
@@ -201,6 +212,14 @@ def tell_progress(told: int, run: int, phase: str, share: float, seconds: float)
     fields = {"run": run, "phase": phase, "permille": int(1000 * share), "seconds": round(seconds), "left": left}
     with contextlib.suppress(OSError):
         os.write(told, json.dumps(fields).encode() + b"\n")
+
+
+def tell_error(report: int, error: BaseException) -> None:
+    """Logs an error, and reports its name unless the server has ended the process."""
+    traceback.print_exception(error)
+    word = named(error)
+    if word != "Ended":
+        tell(report, {"error": word})
 
 
 def tell(report: int, fields: dict[str, Any]) -> None:
