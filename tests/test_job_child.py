@@ -174,6 +174,7 @@ def test_what_a_program_leaves_ends_with_it(servers: Servers) -> None:
 
 
 def test_a_job_is_cancelled_while_it_runs(servers: Servers) -> None:
+    servers.marker.touch()
     job = servers.start("sleep")
     wait_until(lambda: servers.marker.read_text().count("top") % 2 == 0)
     with pytest.raises(Refused, match="another job's process runs here: try later"):
